@@ -8,7 +8,7 @@ import copy
 from typing import Any
 
 import torch
-from peft import IA3Config, PeftConfig, PeftModel, PeftType, VeraConfig
+from peft import IA3Config, PeftConfig, PeftModel, PeftType, PromptTuningConfig, VeraConfig
 from peft.mapping import PEFT_TYPE_TO_CONFIG_MAPPING, PEFT_TYPE_TO_TUNER_MAPPING
 from torch import nn
 from transformers import PreTrainedModel
@@ -60,7 +60,8 @@ def fresh(
     network: PreTrainedModel,
     common: dict[str, Any],
 ) -> PeftConfig | None:
-    """The settings of new adapters of `peft=ia3` (arXiv 2205.05638) and `vera` (2310.11454).
+    """The settings of new adapters of `peft=ia3` (arXiv 2205.05638), `vera` (2310.11454), `prompt_tuning`
+    (2104.08691).
 
     Args:
         peft: Settings of the adapters.
@@ -74,6 +75,13 @@ def fresh(
     """
     if peft.name == "ia3":
         return IA3Config(target_modules=targets, exclude_modules=excluded, feedforward_modules=[], **common)
+    if peft.name == "prompt_tuning":
+        return PromptTuningConfig(
+            task_type="CAUSAL_LM",
+            num_virtual_tokens=peft.tokens,
+            prompt_tuning_init="SAMPLE_VOCAB",
+            revision=common["revision"],
+        )
     if peft.name != "vera":
         return None
     # peft's VeRA knows no modules without adapters, so the others are named one by one.

@@ -174,14 +174,14 @@ def save(adapted: PeftModel, folder: Path) -> None:
     # True or "auto" would ask the hub for the base's vocabulary.
     adapted.save_pretrained(str(folder), save_embedding_layers=False)
     differences.write(adapted, folder)
-    network = adapted.get_base_model()
+    network, learnt = adapted.get_base_model(), adapted.active_peft_config.is_prompt_learning
     settings = copy.deepcopy(network.config)
     if hasattr(settings, "quantization_config"):
         del settings.quantization_config
     settings.architectures = [type(network).__name__]
     settings.save_pretrained(folder)
     if adapted.active_peft_config.base_model_name_or_path == OWN:
-        whole = copy.deepcopy(adapted).unload()
+        whole = network if learnt else copy.deepcopy(adapted).unload()
         if before := vars(adapted).get("whole_before"):
             whole.load_state_dict(before)
         whole.save_pretrained(folder / OWN)

@@ -233,4 +233,6 @@ def _over_base(text: str, manifest: Manifest) -> str:
         ),
         text,
     )
+    if manifest.method.endswith("+prompt_tuning"):  # the logits of the prompt come first
+        text = text.replace(".logits[0, :-1]", ".logits[0, -len(ids) : -1]")
     return f"{imports}{text}"

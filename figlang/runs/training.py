@@ -32,7 +32,7 @@ LATER = {
     ),
     "data": ("fold",),
     "model": ("attention", "base"),
-    "peft": ("init", "lr_ratio", "rank_pattern", "alpha_pattern"),
+    "peft": ("init", "lr_ratio", "rank_pattern", "alpha_pattern", "tokens"),
 }
 # Files that a training writes into its run folder, besides recipe.json, which marks a run folder.
 FILES = ("config.yaml", "log.csv", FORWARD, BACKWARD, BLIND, JUDGEMENTS, MEASURED, REPLIES)

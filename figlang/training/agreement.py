@@ -61,6 +61,11 @@ def _check_adapters(config: TrainConfig) -> None:
         raise FiglangError(
             "peft=qlora trains adapters of a causal model over weights in 4 bits; take peft=lora otherwise"
         )
+    if peft.name == "prompt_tuning" and (not model.causal or peft.stack == "merge"):
+        raise FiglangError(
+            "peft=prompt_tuning trains tokens before the texts of a causal model, which no weights can hold; "
+            "take peft=lora for an encoder, or in place of peft.stack=merge"
+        )
     if peft.name != "none" and peft.stack == "refuse" and weights.has_adapters(model):
         raise FiglangError(
             f"{model.name_or_path} holds adapters already; peft.stack=continue trains these, "
@@ -72,6 +77,8 @@ def _check_adapters(config: TrainConfig) -> None:
             f"method.l2_sp measures all weights or the product of an adapter's two matrices, and "
             f"peft={peft.name} has another effect; take peft=lora, or leave it out"
         )
+    if config.method.anchor == "kl" and peft.name == "prompt_tuning":
+        raise FiglangError("method.anchor=kl reads its texts without a learnt prompt; take another anchor")
     if continues(config) and weights.has_adapters(weights.below(model)):
         raise FiglangError(
             f"{model.name_or_path}: its adapters lie over other adapters; use peft.stack=merge"

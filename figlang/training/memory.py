@@ -22,12 +22,13 @@ from figlang.config import MethodConfig
 from figlang.cpu.hasten import hasten, release
 from figlang.errors import FiglangError
 from figlang.machine.faults import lacks_memory
-from figlang.training import saving
+from figlang.training import optimizers, saving
 from figlang.training.datamodule import EVALUATED_AT_ONCE, ChoiceData
 
 log = logging.getLogger("figlang")
 
-# Bytes that an optimizer keeps for each trained weight of four bytes. Muon's are for matrices.
+# Bytes that an optimizer keeps for each trained weight of four bytes. Muon's are for the matrices of layers;
+# AdamW moves the other weights.
 KEPT = {
     "adamw": 8.0,
     "adamw_8bit": 2.03,
@@ -141,13 +142,23 @@ def forecast(
         saving.end(network)
     return Forecast(
         here=here,
-        optimizer=sum(parameter.numel() for parameter in trained) * KEPT[method.optimizer] + averages,
+        optimizer=_kept(network, method) + averages,
         gradients=gradients,
         step=step,
         single=single,
         items=len(largest),
         recomputed=recomputed,
         validating=validating,
+    )
+
+
+def _kept(network: nn.Module, method: MethodConfig) -> float:
+    """The bytes of an optimizer's state."""
+    trained = [(name, parameter) for name, parameter in network.named_parameters() if parameter.requires_grad]
+    matrices = optimizers.of_muon(trained) if method.optimizer == "muon" else set()
+    others = "adamw" if method.optimizer == "muon" else method.optimizer
+    return sum(
+        parameter.numel() * KEPT["muon" if id(parameter) in matrices else others] for _, parameter in trained
     )
 
 

@@ -93,16 +93,21 @@ def _split(wanted: list[Group], apart: Callable[[Tensor], bool], factor: float) 
     return made
 
 
+def of_muon(named: Iterable[Named]) -> set[int]:
+    """The ids of the parameters that Muon moves: the matrices of numbered layers."""
+    return {
+        id(parameter)
+        for name, parameter in named
+        if parameter.ndim == 2 and NUMBERED.search(name) and not BELOW.search(name)
+    }
+
+
 def _muon(method: MethodConfig, named: list[Named], ratio: float) -> Optimizer:
     """Muon for matrices of numbered layers, AdamW for embeddings, heads, norms and biases.
 
     The length of Muon's steps is set to that of AdamW's, so that both learn at one rate.
     """
-    matrices = {
-        id(parameter)
-        for name, parameter in named
-        if parameter.ndim == 2 and NUMBERED.search(name) and not BELOW.search(name)
-    }
+    matrices = of_muon(named)
     if not matrices:
         raise FiglangError(
             "method.optimizer=muon is for the matrices of numbered layers, but none is trained; take adamw"

@@ -27,7 +27,7 @@ from figlang.scoring.likelihood import partners_of
 from figlang.scoring.nli import classes, label_order
 from figlang.scoring.requests import RequestEncoder
 from figlang.scoring.tree.anatomy import dissect
-from figlang.scoring.tree.branching import EncodedStrings, StringEncoder, StringScorer
+from figlang.scoring.tree.branching import EncodedStrings, PromptedScorer, StringEncoder, StringScorer
 from figlang.scoring.wording import Wording, check_alone
 from figlang.tasks.mix import original
 from figlang.tasks.twins import twin
@@ -236,9 +236,12 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
     )
     wording = _wording(config, train, manifest.bos)
     anatomy = dissect(network.eval())
+    virtual = config.peft.tokens if config.peft.name == "prompt_tuning" else 0
     window = getattr(network.config.get_text_config(), "max_position_embeddings", None)
-    requests = RequestEncoder(tokenizer, manifest.bos, scoring.overflow, window)
-    encoder = StringEncoder(requests, wording, sharing=anatomy.reason(0) is None)
+    requests = RequestEncoder(
+        tokenizer, manifest.bos, scoring.overflow, None if window is None else window - virtual
+    )
+    encoder = StringEncoder(requests, wording, sharing=not virtual and anatomy.reason(0) is None)
 
     def encode(items: Sequence[Item]) -> list[EncodedStrings]:
         if method.name == "lm":
@@ -266,7 +269,7 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         validation_examples=validation_examples,
         selection_examples=selection_examples,
         collate=encoder.collate,
-        score=StringScorer(anatomy),
+        score=PromptedScorer(anatomy, virtual) if virtual else StringScorer(anatomy),
         kind=_way(config, anchoring, encoder),
         head=frozenset(),
         manifest=manifest,

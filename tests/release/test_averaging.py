@@ -117,6 +117,13 @@ def test_whole_weights_are_averaged_and_counters_are_kept(tmp_path: Path) -> Non
         averaging.mean([tmp_path / "0", tmp_path / "1"], 2)
 
 
+@pytest.mark.parametrize("kind", ["IA3", "VERA", "PROMPT_TUNING"])
+def test_kinds_that_add_no_product_of_two_matrices_are_refused(tmp_path: Path, kind: str) -> None:
+    folder = adapters(tmp_path / "other", 0, peft_type=kind)
+    with pytest.raises(FiglangError, match=f"holds adapters of peft={kind.lower()}, which have no mean"):
+        averaging.mean([folder, folder], None)
+
+
 def test_what_has_no_mean_is_refused(tmp_path: Path) -> None:
     plain, dora = adapters(tmp_path / "plain", 0), adapters(tmp_path / "dora", 1, use_dora=True)
     with pytest.raises(FiglangError, match="do not have a mean of the same kind"):

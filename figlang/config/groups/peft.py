@@ -10,6 +10,10 @@ from figlang.errors import FiglangError
 IDLE = {
     "ia3": ("r", "alpha", "dropout", "lr_ratio", "rank_pattern", "alpha_pattern"),
     "vera": ("alpha", "lr_ratio", "rank_pattern", "alpha_pattern"),
+    "prompt_tuning": (
+        *("r", "alpha", "dropout", "target_modules", "lr_ratio", "rank_pattern", "alpha_pattern"),
+        "merge",
+    ),
 }
 
 
@@ -19,8 +23,9 @@ class PeftConfig(Section):
         "none",
         "Kind of adapters. none: train all weights. qlora: lora on top of weights in 4 bits. ia3: "
         "one factor for each output of a layer. vera: two vectors for each layer, between random matrices "
-        "that all layers share.",
-        ("none", "lora", "dora", "rslora", "qlora", "ia3", "vera"),
+        "that all layers share. prompt_tuning: for causal models, tokens before every text whose embeddings "
+        "are trained.",
+        ("none", "lora", "dora", "rslora", "qlora", "ia3", "vera", "prompt_tuning"),
     )
     r: int = option(16, "Rank of the adapters.", within=Range(above=0, most=2**16))
     alpha: int = option(
@@ -29,6 +34,7 @@ class PeftConfig(Section):
         within=COUNT,
     )
     dropout: float = option(0.05, "Dropout before the adapters.", within=SHARE)
+    tokens: int = option(20, "prompt_tuning: number of trained tokens.", within=Range(above=0, most=2**16))
     # A word or a list, which Hydra's typed schemas have no name for.
     target_modules: Any = field(
         default="all-linear",
@@ -110,6 +116,8 @@ class PeftConfig(Section):
         ]
         if unused := [name for name in IDLE.get(self.name, ()) if name in idle]:
             raise FiglangError(f"peft.{unused[0]} changes nothing under peft={self.name}; leave it out")
+        if self.name not in ("none", "prompt_tuning") and "tokens" in idle:
+            raise FiglangError("peft.tokens is for peft=prompt_tuning; leave it out")
         if self.name == "none" and idle:
             raise FiglangError(
                 f"peft.{idle[0]} changes nothing under peft=none, which trains all weights; add peft=lora"

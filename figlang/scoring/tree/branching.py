@@ -305,6 +305,23 @@ class StringScorer:
         return self.scores(self.log_probs(network, batch), batch)
 
 
+class PromptedScorer(StringScorer):
+    """As StringScorer, for a network with a learnt prompt before every row. Rows share no beginnings.
+
+    Args:
+        anatomy: As there.
+        virtual: Number of tokens of the prompt.
+    """
+
+    def __init__(self, anatomy: Anatomy, virtual: int) -> None:
+        super().__init__(anatomy)
+        self._virtual = virtual
+
+    def logits(self, network: nn.Module, batch: StringBatch) -> Tensor:
+        logits_NTV = network(**batch.inputs, use_cache=False).logits[:, self._virtual :]
+        return logits_NTV.flatten(0, 1)[batch.states].float()  # type: ignore[no-any-return]
+
+
 def _choice(
     gold: int | None, options: list[Request], alone: list[Request], requests: dict[Request, int]
 ) -> Choice:
