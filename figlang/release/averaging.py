@@ -115,8 +115,8 @@ def mean(
     settings = stored.plain(models[0] / CONFIG_NAME, "put the file of the run back")
     if (kind := settings.get("peft_type", "LORA")) != "LORA":
         raise FiglangError(
-            f"{models[0]} holds adapters of peft={str(kind).lower()}, which have no mean of the same kind; take "
-            "peft=lora"
+            f"{models[0]} holds adapters of peft={str(kind).lower()}, which have no mean of the same kind; "
+            "take peft=lora"
         )
     if any(settings.get(name) for name in ("use_dora", "rank_pattern", "alpha_pattern")):
         raise FiglangError(
