@@ -113,23 +113,32 @@ def mean(
             )
         return _mean(weights, shares), None
     settings = stored.plain(models[0] / CONFIG_NAME, "put the file of the run back")
+    _check_kind(models[0], settings, weights[0])
+    return _adapters(weights, shares, settings, rank, _way(way, density, shares))
+
+
+def _check_kind(model: Path, settings: Mapping[str, Any], weights: Weights) -> None:
+    """Check that adapters have a mean of their own kind.
+
+    Raises:
+        FiglangError: If they have none.
+    """
     if (kind := settings.get("peft_type", "LORA")) != "LORA":
         raise FiglangError(
-            f"{models[0]} holds adapters of peft={str(kind).lower()}, which have no mean of the same kind; "
+            f"{model} holds adapters of peft={str(kind).lower()}, which have no mean of the same kind; "
             "take peft=lora"
         )
     if any(settings.get(name) for name in ("use_dora", "rank_pattern", "alpha_pattern")):
         raise FiglangError(
-            f"{models[0]}: DoRA's adapters, or those with several ranks, do not have a mean of the same "
+            f"{model}: DoRA's adapters, or those with several ranks, do not have a mean of the same "
             "kind; take peft=lora"
         )
-    others = [name for name in weights[0] if ".lora_" in name and not _of_linear(name)]
+    others = [name for name in weights if ".lora_" in name and not _of_linear(name)]
     if others:
         raise FiglangError(
-            f"{models[0]} has adapters of another kind than those of linear layers ({others[0]}), which have "
+            f"{model} has adapters of another kind than those of linear layers ({others[0]}), which have "
             "no mean of the same kind; leave the embedding out of peft.target_modules"
         )
-    return _adapters(weights, shares, settings, rank, _way(way, density, shares))
 
 
 def _way(way: str, density: float, shares: Sequence[float]) -> Merge | None:
