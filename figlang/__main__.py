@@ -62,7 +62,7 @@ def _file(verb: str) -> Path:
 
 
 def about(verb: str) -> str:
-    """What a verb does: the first sentence of its file, without the example."""
+    """The purpose of a verb: the first sentence of its file, without the example."""
     text = ast.get_docstring(ast.parse(_file(verb).read_text(encoding="utf-8"))) or ""
     sentence = " ".join(text.partition("\n\n")[0].split())
     return re.split(r":? \(?`", sentence)[0].rstrip(".")

@@ -8,7 +8,7 @@ TERMINATED, INTERRUPTED = 143, 130
 
 
 class FiglangError(Exception):
-    """What is wrong, where, and what to do, in one line.
+    """An error for people: what is wrong, where, and what to do, in one line.
 
     The entry points print it without a traceback and exit with code 2.
     """

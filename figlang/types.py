@@ -199,7 +199,7 @@ def said(message: str) -> Chat:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered in a chat: `cut` if it ran into the limit of tokens, `refused` if a content
+    """The reply of a model in a chat: `cut` if it ran into the limit of tokens, `refused` if a content
     filter stopped it, `usage`, what an endpoint says that it took, and `reasoning`, which some servers send
     apart from the text."""
 

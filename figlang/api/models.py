@@ -30,7 +30,7 @@ BATCH = EvaluateConfig.batch_size
 
 @dataclass(frozen=True, repr=False)
 class Scores(Shown):
-    """What a model gives to each option of one item, in their order.
+    """The scores of one item's options by a model, in their order.
 
     Attributes:
         options: The options.

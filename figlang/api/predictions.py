@@ -67,7 +67,7 @@ class Predictions(Sequence[Prediction], Shown):
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """What metrics.json says: `about`, and the numbers that the rows give."""
+        """The content of metrics.json: `about`, and the numbers that the rows give."""
         return {"model": self.name, "facts": {}, **self.about, **self.answered.numbers()}
 
     def __len__(self) -> int:

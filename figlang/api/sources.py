@@ -1,4 +1,4 @@
-"""What is measured and compared: predictions in memory, and folders and files by their paths."""
+"""Results to measure and compare: predictions in memory, and folders and files by their paths."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager

@@ -14,7 +14,7 @@ CONFIG, ADAPTERS, MODULES = "config.json", "adapter_config.json", "modules.json"
 
 
 class Kind(Enum):
-    """What a folder of weights is."""
+    """The kind of a folder of weights."""
 
     CAUSAL = "a causal model"
     NLI = "an NLI classifier"

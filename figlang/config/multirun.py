@@ -1,4 +1,4 @@
-"""What a multirun on this machine says: at most five lines for each run."""
+"""The lines of a multirun on this machine: at most five for each run."""
 
 import logging
 import re

@@ -42,7 +42,7 @@ def place_evaluation(config: EvaluateConfig, given: Given) -> None:
 
 
 def _of_file(given: Given, data: DataConfig) -> str:
-    """What tells files of one name in several folders apart."""
+    """A text that tells files of one name in several folders apart."""
     return f"-{digest(data.file)}" if "data.file" in given.names else ""
 
 

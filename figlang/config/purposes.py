@@ -1,4 +1,4 @@
-"""What each verb is for: the order in which `figlang` lists them."""
+"""The purposes of the verbs, in the order in which `figlang` lists them."""
 
 from collections.abc import Mapping
 

@@ -165,7 +165,7 @@ def _unknown_key(message: str, root: Root | None) -> str | None:
 
 
 def _said_of_key(key: str, group: str, section: Any, root: Root | None) -> str:
-    """That a key is unknown, with the key that is meant, or else with all keys of its section."""
+    """The message about an unknown key, with the key that is meant, or else with all keys of its section."""
     if root is not None and (close := meant(key, group, root.schema)):
         place = re.split(r"[.=]", close)[0]
         topic = f" {place}" if place in root.presets else ""

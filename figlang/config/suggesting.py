@@ -15,7 +15,7 @@ ALIKE = 0.75
 
 
 def meant(key: str, group: str, command: type) -> str | None:
-    """What to write instead of an unknown key.
+    """Find the keys that an unknown one may stand for.
 
     Args:
         key: The key, without its group.

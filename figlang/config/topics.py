@@ -36,7 +36,7 @@ def headline(preset: Path) -> str:
 
 
 def topic(asked: str, root: Root, folder: Path) -> str:
-    """What `--help` says about a group or a field.
+    """The help about a group or a field.
 
     Args:
         asked: The name of a group, of a field (with or without its group), or `fields`.

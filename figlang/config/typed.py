@@ -103,7 +103,7 @@ def check(
 
 
 def _without_dashes(words: Sequence[str], place: int, written: Callable[[str], str]) -> str:
-    """What to write for `--model=roberta`, or for `--model roberta`."""
+    """The words to write for `--model=roberta`, or for `--model roberta`."""
     word = words[place]
     key, equals, value = word.partition("=")
     name = key.lstrip("-").replace("-", "_")

@@ -1,4 +1,4 @@
-"""What libraries keep in the process: freed memory, and code that was made for products of one shape."""
+"""Limit what libraries keep in the process: freed memory, and code for products of one shape."""
 
 import ctypes
 import os

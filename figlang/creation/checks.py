@@ -30,7 +30,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Checked:
-    """What the checks found.
+    """The findings of the checks.
 
     Attributes:
         kept: The items that stay.

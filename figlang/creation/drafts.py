@@ -33,7 +33,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Drafts:
-    """What came in.
+    """The items that came in.
 
     Attributes:
         items: Items whose fields are there.

@@ -1,4 +1,4 @@
-"""What other people chose: their agreement with the writers, and with each other."""
+"""Choices of other people: their agreement with the writers, and with each other."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

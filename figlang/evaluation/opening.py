@@ -63,7 +63,7 @@ def items(config: EvaluateConfig) -> Split:
 
 
 def usage(model: Opened) -> dict[str, Any]:
-    """What the answers of an endpoint took since it was last asked, as a part of metrics.json.
+    """Tokens and cost of an endpoint's answers since it was last asked, as a part of metrics.json.
 
     Args:
         model: The model of an evaluation.

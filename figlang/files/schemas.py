@@ -319,7 +319,7 @@ class Teacher(TypedDict):
 
 @with_config(OPEN)
 class Usage(TypedDict):
-    """What the answers of an endpoint took."""
+    """Tokens and cost of an endpoint's answers."""
 
     requests: Count
     counted: Count

@@ -41,7 +41,7 @@ Row = Mapping[str, Sequence[int]]
 
 @dataclass(frozen=True)
 class Given:
-    """What a beginning may need. Each is computed when it is asked for.
+    """Data that a way to begin may need. Each part is computed when it is asked for.
 
     Attributes:
         rows: Texts of the training, from `drawn`.

@@ -47,7 +47,7 @@ class Loaded:
 
     @cached_property
     def fingerprint(self) -> str:
-        """What identifies the network and its tokenizer, at the time of the first call."""
+        """A hash of the network and its tokenizer, at the time of the first call."""
         return fingerprint(self.network, self.tokenizer)
 
 

@@ -24,7 +24,7 @@ UNTRAINED = "none"  # settings of a network that was not trained here
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a network needs besides its weights, and where it comes from.
+    """Everything that a network needs besides its weights, and where it comes from.
 
     Attributes:
         name: Name of the model.

@@ -40,7 +40,7 @@ def _lora() -> ModuleType:
 
 
 def _settings_of(source: str, revision: str | None) -> "PeftConfig | None":
-    """As `lora.settings_of`."""
+    """See `lora.settings_of`."""
     if adapters.file_of(source, adapters.SETTINGS, revision) is None:
         return None
     return cast("PeftConfig | None", _lora().settings_of(source, revision))

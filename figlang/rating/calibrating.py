@@ -1,4 +1,4 @@
-"""What ratings by judges say, beside people's: agreement, people's share of all answers, correlations.
+"""Ratings by judges beside people's: agreement, people's share of all answers, correlations.
 
 Shape letters: N answers, K people.
 """
@@ -50,7 +50,7 @@ def content(people: Sequence[Rated], scale: Scale, judges: Sequence[Judge]) -> d
 
 
 def targets(people: Sequence[Rated], scale: Scale) -> dict[str, Ratings]:
-    """What is estimated of every answer, from people's codes: its mean score, or whether it has a word.
+    """The quantities to estimate for every answer, from people's codes: mean score, or whether it has a word.
 
     Returns:
         By quantity a number for each answer, nan where people gave none or are divided.
@@ -63,7 +63,7 @@ def targets(people: Sequence[Rated], scale: Scale) -> dict[str, Ratings]:
 
 
 def signals(judge: Judge, scale: Scale) -> dict[str, Ratings]:
-    """What a judge predicts for the same quantities, from the values of its words."""
+    """A judge's predictions of the same quantities, from the values of its words."""
     if not scale.scored:
         return dict(judge.values)
     if judge.codes is None:
@@ -72,7 +72,7 @@ def signals(judge: Judge, scale: Scale) -> dict[str, Ratings]:
 
 
 def own(judge: Judge, scale: Scale) -> dict[str, Ratings]:
-    """What a judge says of the same quantities by the code that it gave; nothing for a metric."""
+    """A judge's values of the same quantities by its codes; nothing for a metric."""
     if judge.codes is None:
         return {}
     if scale.scored:
@@ -152,7 +152,7 @@ def _shares(people: Sequence[Rated], scale: Scale, judges: Sequence[Judge]) -> I
 
 
 def _plain(found: prediction_powered.Corrected | None) -> dict[str, Any] | None:
-    """As JSON has it, which knows no nan."""
+    """The value for JSON, which has no nan: None in its place."""
     if found is None:
         return None
     return {

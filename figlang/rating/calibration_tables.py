@@ -90,7 +90,7 @@ def _block(row: Mapping[str, Any], several: bool) -> list[tuple[Cell, ...]]:
 
 
 def _own(content: Mapping[str, Any]) -> Table:
-    """What judges say where nobody has rated."""
+    """The table of the judges' ratings alone, without people's."""
     several = len({row["system"] for row in content["shares"]}) > 1
     blocks = [
         [

@@ -33,7 +33,7 @@ PROBABILITIES = "log_probabilities"  # the key for the probabilities of the word
 
 @dataclass(frozen=True)
 class Judge:
-    """What a judge, or a metric, says of all answers of a sheet.
+    """Ratings of all answers of a sheet by a judge or a metric.
 
     Attributes:
         name: Its name in tables.

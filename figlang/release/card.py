@@ -152,7 +152,7 @@ def _results(document: Mapping[str, Any]) -> list[str]:
 
 
 def _intervals(metrics: Any) -> str:
-    """What the intervals are over, and a warning where that is few."""
+    """A sentence on what is resampled for the intervals, with a warning if that is few."""
     few = any(mark(as_row(metrics, name)) for name in TITLES)
     return f"Intervals are over pairs. {FEW_CLUSTERS}" if few else "Intervals are over pairs."
 

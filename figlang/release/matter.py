@@ -70,7 +70,7 @@ def _whole(document: Mapping[str, Any]) -> bool:
 
 
 def _results(document: Mapping[str, Any]) -> list[EvalResult]:
-    """What was measured with the checkpoint itself, in the form of the hub."""
+    """Measurements of the checkpoint itself, in the form of the hub."""
     if "data_name" not in document:
         return []
     task = registry.task_of(document)

@@ -20,7 +20,7 @@ CARD, ADAPTERS = "README.md", "adapter_config.json"
 
 @dataclass(frozen=True)
 class Upload:
-    """What goes to the hub.
+    """The files and settings of an upload.
 
     Attributes:
         folder: The folder of the checkpoint.

@@ -265,7 +265,7 @@ def _values(content: Any) -> dict[str, Any]:
 def _history(
     config: ReleaseConfig, content: Any, seeds: Sequence[System], of_run: Manifest
 ) -> dict[str, Any]:
-    """What was measured of the run before it was released, beside its other seeds and its base."""
+    """Measurements of the run before its release, beside its other seeds and its base."""
     return {
         **({} if config.note is None else {"note": config.note}),
         **({} if config.licence is None else {"licence": config.licence}),

@@ -88,7 +88,7 @@ def _columns(chapter: Chapter) -> list[tuple[str, list[Cell]]]:
 
 
 def _notes(chapter: Chapter) -> list[str]:
-    """What the reader of the results must know about them."""
+    """Notes that a reader of the results needs."""
     notes = [
         "95 % intervals are over pairs (clusters of items that depend on each other). A tie counts as wrong.",
         *_pairs(chapter),

@@ -1,4 +1,4 @@
-"""What pair accuracy says beside accuracy, in a sentence."""
+"""A sentence on pair accuracy beside accuracy."""
 
 from math import log
 
@@ -24,7 +24,7 @@ def expected(accuracy: Estimate, pairs: Estimate) -> float | None:
 
 
 def sentence(accuracy: Estimate | None, pairs: Estimate | None) -> str:
-    """What to expect of pair accuracy at an accuracy; empty if it is not known."""
+    """The pair accuracy to expect at an accuracy; empty if it is not known."""
     share = expected(accuracy, pairs) if accuracy is not None and pairs is not None else None
     if accuracy is None or pairs is None or share is None:
         return ""

@@ -41,7 +41,7 @@ def _show_shortly(content: Mapping[str, Any], folder: Path, console: Console) ->
 
 
 def title(content: Mapping[str, Any]) -> str:
-    """What was evaluated, on which items, and how it was scored."""
+    """A system: what was evaluated, on which items, and how it was scored."""
     known = names.properties(content)
     how = ", ".join(known[key] for key in ("scoring", "norm") if known[key] not in names.SILENT)
     return f"{known['model']} on {spelled.evaluated(content)}" + (f", scored {_by(how)}" if how else "")

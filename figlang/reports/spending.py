@@ -1,4 +1,4 @@
-"""What replies of endpoints took, as the endpoints say: tokens and money."""
+"""Tokens and money for replies, as the endpoints report them."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a model answered on a split: rows in memory, their files, and the numbers that they give."""
+"""Answers of a model on a split: rows in memory, their files, and the numbers that they give."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace

@@ -22,7 +22,7 @@ GIVE = "give the folder of a run of figlang train"
 
 @dataclass(frozen=True)
 class _Stage:
-    """What a folder says about the training of its network.
+    """The training of a network, as its folder describes it.
 
     Attributes:
         file: The file that names the data.

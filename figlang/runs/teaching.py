@@ -21,7 +21,7 @@ HASH = 16  # digits of a hash of predictions in a recipe
 
 @dataclass(frozen=True)
 class Taught:
-    """What teachers were trained on.
+    """The training data of teachers.
 
     Attributes:
         splits: The training items of all stages of the teachers.
@@ -138,7 +138,7 @@ def _places(folder: Path, content: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def _settings(place: Path) -> str | None:
-    """What identifies the training of a run or released checkpoint; None if the folder is neither."""
+    """The identity of the training of a run or released checkpoint; None if the folder is neither."""
     run = stages.folder_of(place)
     model = next((one for one in (run / "model", run) if (one / MANIFEST).is_file()), None) if run else None
     return None if model is None else manifests.read(str(model), str(model), None).settings

@@ -116,7 +116,7 @@ def chosen(one: Lettered, named: str | None) -> Prediction:
 
 
 def _added(taken: Sequence[dict[str, float] | None]) -> dict[str, float] | None:
-    """What several replies took together; None if an endpoint does not say it for each."""
+    """Tokens and cost of several replies together; None if an endpoint does not report each."""
     known = [each for each in taken if each]
     if len(known) < len(taken):
         return None

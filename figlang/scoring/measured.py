@@ -1,4 +1,4 @@
-"""What was measured of the strings of items, in flat arrays: an item takes a few hundred bytes."""
+"""Measurements of the strings of items, in flat arrays: an item takes a few hundred bytes."""
 
 from array import array
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence

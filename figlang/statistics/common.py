@@ -99,7 +99,7 @@ def every_two(missed: Mapping[str, Wrong], groups: Mapping[str, str]) -> Iterato
 
 @dataclass(frozen=True)
 class Answered:
-    """What a person chose: the place of an option (from 0), who it was (if that is known), and whether the
+    """A person's choice: the place of an option (from 0), who it was (if that is known), and whether the
     person was sure."""
 
     choice: int

@@ -1,4 +1,4 @@
-"""What training seeds add to the variance of a system's mean.
+"""The variance that training seeds add to a system's mean.
 
 Systems are sampled twice, by clusters and by seeds. The variances of a mean over two crossed samplings add
 up, minus the part that both contain (Cameron, Gelbach & Miller 2011, J. Bus. Econ. Stat. 29). That part is

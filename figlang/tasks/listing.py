@@ -1,4 +1,4 @@
-"""What `figlang tasks` shows: the presets of data= with their numbers of items. No data are read."""
+"""The list of `figlang tasks`: the presets of data= with their numbers of items. No data are read."""
 
 import csv
 import io

@@ -47,7 +47,7 @@ class Rubric:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a judge, a model, says of an answer.
+    """The verdict of a judge, which is a model, on an answer.
 
     Attributes:
         id: The name of the answer on its sheet.

@@ -69,7 +69,7 @@ def with_reference(
 
 
 def facts(before: Likelihood | None, after: Likelihood | None) -> dict[str, Any]:
-    """What metrics.json says of two measurements; empty without them."""
+    """The part of metrics.json on two measurements; empty without them."""
     if before is None or after is None:
         return {}
     return {"before": asdict(before), "after": asdict(after)}

@@ -163,7 +163,7 @@ def _kept(network: nn.Module, method: MethodConfig) -> float:
 
 
 def _grown(peaks: Callable[[int], tuple[float, float]], items: int) -> tuple[float, float]:
-    """What a step needs for one item and for all, by straight lines through two measurements.
+    """The memory of a step for one item and for all, by straight lines through two measurements.
 
     The way forward and the way back have a line each: gradients of a vocabulary may be more than all
     activations of a few items.
@@ -206,7 +206,7 @@ def explained(expected: Forecast | None, method: MethodConfig, adapted: bool) ->
 
 
 def refusal(error: Exception, expected: Forecast, method: MethodConfig, adapted: bool) -> FiglangError | None:
-    """What to say of a lack of memory; None for another error."""
+    """The message about a lack of memory; None for another error."""
     if not lacks_memory(error):
         return None
     advice = " or ".join(expected.advice(method, adapted)) or "a smaller model"

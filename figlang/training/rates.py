@@ -27,11 +27,11 @@ NEVER = 10**9  # epochs
 
 @dataclass(frozen=True)
 class Found:
-    """What the search found.
+    """The results of the search.
 
     Attributes:
         rates: The learning rate of each step.
-        losses: The moving average of the loss after each step; not a number where a loss was none.
+        losses: The moving average of the loss after each step; nan if the loss was not a number.
         chosen: The step whose rate is suggested; None if there were too few.
     """
 

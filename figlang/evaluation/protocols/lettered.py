@@ -14,7 +14,7 @@ from figlang.types import Chat, Prediction, Turn
 
 @dataclass(frozen=True)
 class Result:
-    """What a protocol found about questions: a prediction for each, and the rows behind them."""
+    """Answers to questions by a protocol: a prediction for each, and the rows behind them."""
 
     predictions: list[Prediction]
     replies: list[Answered] = field(default_factory=list)

@@ -122,7 +122,7 @@ class Engine:
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """What can change a number, for signatures."""
+        """Everything that can change a number, for signatures."""
         bits = "" if self.model.quantization == "none" else f"+{self.model.quantization}"
         return {
             "precision": f"{self.model.dtype}{bits}",

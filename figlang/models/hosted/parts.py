@@ -24,7 +24,7 @@ PIECES, PIECE = 256, 4096  # what is read of a file of weights to tell it from o
 
 @dataclass(frozen=True)
 class Parts:
-    """What an engine opens.
+    """The parts that an engine opens.
 
     Attributes:
         network: Folder or hub id of a whole network.

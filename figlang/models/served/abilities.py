@@ -1,4 +1,4 @@
-"""What an endpoint can do, found out by a few short requests."""
+"""The abilities of an endpoint, found out by a few short requests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -33,7 +33,7 @@ REFUSALS = (200, 400, 404, 405, 422, 500, 501)
 
 @dataclass(frozen=True)
 class Abilities:
-    """What an endpoint can do.
+    """The abilities of an endpoint.
 
     Attributes:
         prompts: How it gives log-probabilities of a prompt (a key of PROMPT_FORMS), or None.

@@ -62,7 +62,7 @@ class Client:
         self.store = Store(Path(cache).expanduser() / "served" / name)
 
     def shared(self) -> Any:
-        """What all connections of a command can use."""
+        """Objects that all connections of a command can use."""
         return self._api.shared()
 
     def attempt(self, call: Call, retries: int = 1) -> Answer:

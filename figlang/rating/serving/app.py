@@ -200,7 +200,7 @@ class Pages:
         return text
 
     async def live(self, request: "Request") -> "Response":
-        """What the organiser sees."""
+        """The organiser's view of the study."""
         from starlette.concurrency import run_in_threadpool
 
         self._signed_in(request, None)

@@ -92,7 +92,7 @@ def export(folder: Path, config: RateServeConfig, console: Console) -> None:
 
 
 def invitation(store: Store, study: Study, address: str, joins: bool) -> list[str]:
-    """What the organiser reads at the start: the address, and everybody's code."""
+    """The text for the organiser at the start: the address, and everybody's code."""
     codes = store.codes()
     width = max(len("organiser"), *map(len, codes))
     lines = [f"{len(study.questions)} questions, {study.checks} attention items. The page: {address}", ""]

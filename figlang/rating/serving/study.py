@@ -1,4 +1,4 @@
-"""What people are asked: the answers of a sheet, the options of items, or paraphrases.
+"""The questions for people: the answers of a sheet, the options of items, or paraphrases.
 
 A study is written once, as `study.json` in its folder. Later starts read it from there.
 """

@@ -69,6 +69,6 @@ def _options(row: Mapping[str, Any]) -> list[str]:
 
 
 def _number(key: str) -> tuple[int, str]:
-    """What sorts keys by the number in them, however long it is."""
+    """A sort key by the number in a text, however long it is."""
     digits = re.sub(r"\D", "", key).lstrip("0")
     return len(digits), digits

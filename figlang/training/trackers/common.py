@@ -1,4 +1,4 @@
-"""What every tracker is told about a run: its name, its settings, its results."""
+"""The facts about a run for every tracker: its name, its settings, its results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict

@@ -34,7 +34,7 @@ class Api(ABC):
 
     @classmethod
     def shared(cls) -> Any:
-        """What takes a while to make, and all connections can use."""
+        """Objects that take a while to make, and that all connections can use."""
         return None
 
     async def __aenter__(self) -> "Api":
