@@ -34,7 +34,8 @@ class Scores(Shown):
 
     Attributes:
         options: The options.
-        scores: What decides: the highest is the choice. Its kind is that of the scoring.
+        scores: The numbers that decide: the option with the highest one is chosen. Their kind is that of the
+            scoring.
         log_probabilities: Natural logarithms. Of a causal or masked model: the sum over the tokens of each
             text that was scored. Of an encoder that chooses: its probability of each option, given that one
             of them is right. None for a model that has no probabilities of options.
@@ -205,7 +206,8 @@ class Model:
             answers, facts = predicting.answer(loaded, split, assessment.how(config, pool))
             assert answers is not None, "one process alone predicts"
             about = assessment.described(config, split, loaded, facts, wanted)
-            # As the command does; a part of the items or items of the caller's own are not searched for.
+            # Clean items are found as by the command. A part of the items, or the caller's own items, are not
+            # searched.
             if data.words and (search := cleanness.of_checkpoint(config, loaded.manifest, split)):
                 about["clean"] = answers.clean(search)
         own = () if data.data is not None else split.items

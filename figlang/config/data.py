@@ -37,8 +37,8 @@ class DataConfig(Section):
     )
     seed: int = option(
         0,
-        "Seed of the candidates' order, of what data.held_out holds out, of folds, and of what a proportion "
-        "of a mixture takes.",
+        "Seed of the candidates' order, of what data.held_out holds out, of folds, and of the draw for a "
+        "proportion of a mixture.",
         within=SEED,
     )
     held_out: float = option(

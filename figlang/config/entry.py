@@ -94,7 +94,7 @@ class Entry:
     def _each(self, name: str, root: Root) -> None:
         """Let Hydra run the task, once or, with -m, for every combination of values."""
         entered = False
-        multirun.made.clear()  # of an earlier command of this process
+        multirun.made.clear()  # left by an earlier command of this process
         # Its lines about a multirun have its own signs; `announced` says more plainly what is run.
         logging.getLogger("hydra").setLevel(logging.WARNING)
 

@@ -88,7 +88,7 @@ ROOTS: Mapping[str, Root] = {
         },
     ),
     "reproduce": Root(ReproduceConfig, _EVALUATED, tables="figlang.tasks.registry"),
-    # The scores of bundled items are compared.
+    # The bundled items are compared.
     "merge": Root(MergeConfig, {"data": DEFAULTS.small, "trainer": "auto"}),
     "compare": Root(CompareConfig),
     "combine": Root(CombineConfig),

@@ -10,11 +10,11 @@ from figlang.evaluation import assessment, opening, predicting, runtime
 from figlang.tasks.examples import Pool
 from figlang.types import Prediction, Split
 
-NORMS = ("sum", "mean", "byte")  # of the log-probabilities of an answer alone
+NORMS = ("sum", "mean", "byte")  # norms of the log-probability of an answer alone
 
 
 class Unaided(NamedTuple):
-    """One look of a model: its name, what differs from its other looks, and its choices without the context
+    """One way to ask a model: the name of the model, the name of the way, and the choices without the context
     and with it."""
 
     model: str

@@ -248,7 +248,7 @@ class DescribedData(TypedDict, total=False):
 
 @with_config(OPEN)
 class Likelihood(TypedDict):
-    """Mean log-probability a token of right and wrong answers."""
+    """Mean log-probability per token of right and wrong answers."""
 
     gold: Finite
     wrong: Finite

@@ -1,4 +1,4 @@
-"""The network below adapters: which one it is, and what an error says where it cannot be had."""
+"""The network below adapters: which one it is, and the error if it cannot be found."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -54,8 +54,8 @@ def identity(source: str) -> str:
 def reached(
     model: ModelConfig, source: str, base: ModelConfig, locate: Callable[[str], str]
 ) -> Iterator[None]:
-    """While the block opens the network below adapters, an error about files that cannot be had says how a
-    copy of them is given.
+    """While the block opens the network below adapters, an error about missing files says how to give a
+    copy of them.
 
     Args:
         model: The settings with which the adapters are opened.

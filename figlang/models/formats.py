@@ -50,8 +50,8 @@ class Format:
         classes: Names of its outputs; none if they have no names.
         text: The wording of a network without figlang.json.
         max_length: The longest input of a network without figlang.json, in tokens.
-        untrained: A part of the class names of networks without figlang.json that are read so; None if none
-            are.
+        untrained: A network without figlang.json has this format if its class name has this part; None: no
+            network.
     """
 
     name: str

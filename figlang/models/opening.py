@@ -48,7 +48,7 @@ def read_config(
 
     Raises:
         FiglangError: If only code that comes with the model could read it and `trust` is False, or if the
-            network below adapters cannot be had.
+            network below adapters cannot be found.
         Exception: What transformers raises for other faults.
     """
     try:
@@ -67,7 +67,7 @@ def read_config(
 
 
 def _config_below(source: str, below: adapters.Below, trust: bool, given: bool) -> PreTrainedConfig:
-    """The config.json of the network below adapters. The error where it cannot be had says what to do."""
+    """The config.json of the network below adapters. If it cannot be found, the error says what to do."""
     try:
         if not Path(below.source).is_dir():
             hub.check(below.source, below.revision)

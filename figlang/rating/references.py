@@ -17,7 +17,7 @@ def of(answers: Mapping[str, Generation], scale: Scale, path: Path | None) -> di
 
     Args:
         answers: Answers by their names on the sheet.
-        scale: The scale, whose rubric says what of a question is shown.
+        scale: The scale. Its rubric says which parts of a question are shown.
         path: A CSV file with the columns `reference` and `item` or `prompt`, and a row for each reference.
             None: the question itself is the reference, so that metrics say how much an answer repeats.
 

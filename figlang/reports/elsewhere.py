@@ -46,7 +46,7 @@ def beside(
 
 
 def orienting(chapter: Chapter) -> list[tuple[str, list[Comparison]]]:
-    """Published numbers that say what can be reached: those of people, and the best of a system.
+    """Published numbers that show what can be reached: people's, and the best one of a system.
 
     The best one that was measured on these items is first; a better one that was measured on others follows.
     """
@@ -174,5 +174,5 @@ def _today(printed: str | None, task: Task) -> str | None:
 def _training(one: Comparison, task: Task) -> str:
     given = one.published.setting
     parts = (given.get("regime"), _today(given.get("train"), task), given.get("question"))
-    setting = " ".join(part for part in parts if part and part != "-")  # people are trained on nothing
+    setting = " ".join(part for part in parts if part and part != "-")  # people have no training data
     return setting + (f", {given['shots']} examples" if given.get("shots") else "")

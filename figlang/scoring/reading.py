@@ -19,7 +19,7 @@ UNTHOUGHT = "its reasoning has no end"
 
 @dataclass(frozen=True)
 class Reading:
-    """The reading of a reply: the name of a letter, the number of a rating, or a reason why it says nothing."""
+    """The reading of a reply: the name of a letter, the number of a rating, or why it has neither."""
 
     letter: str | None = None
     rating: int | None = None

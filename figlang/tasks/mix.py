@@ -71,6 +71,6 @@ def _taken(split: Split, share: float, seed: int) -> Iterator[Item]:
     for copy in range(int(times) + 1):
         for item in split.items:
             if copy < int(times) or item.group in once_more:
-                # A pair is two items of a group: copies are pairs of their own.
+                # A pair has two items, so copies of a group get groups of their own.
                 again = f"{AGAIN}{copy}" if copy else ""
                 yield replace(item, id=f"{item.id}{again}", group=f"{item.group}{again}") if copy else item

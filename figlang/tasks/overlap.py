@@ -110,7 +110,7 @@ def against(
 
 
 def near_duplicates(stages: Sequence[Split], split: Split, least: float = ALIKE) -> dict[str, str]:
-    """For the id of every item of a split that has one, the training item with the most similar context."""
+    """The near-duplicates in a split: by the item's id, the training item with the most similar context."""
     owners: list[str] = []
     sets: dict[str, frozenset[str]] = {}
     for item in split.items:

@@ -23,7 +23,7 @@ class Uncut:
         self.examples = examples
 
     def cut(self, parts: int) -> list[Sequence[Any]]:
-        """At most so many parts, each of neighbours, whose sizes differ by one at most."""
+        """Divide the examples into at most `count` parts of neighbours. Their sizes differ by one at most."""
         count = min(parts, len(self.examples))
         ends = [len(self.examples) * part // count for part in range(count + 1)]
         return [self.examples[start:end] for start, end in pairwise(ends)]
@@ -49,10 +49,10 @@ class Parts:
         return self.automatic or self.count > 1
 
     def tried(self, step: Callable[[int], Any], examples: int, again: Callable[[int], None]) -> Any:
-        """The result of a step, which is repeated with twice as many parts if memory lacks.
+        """The result of a step, which is repeated with twice as many parts if the memory is not enough.
 
         Args:
-            step: Does it in so many parts.
+            step: Reads the step in a number of parts.
             examples: Number of its examples.
             again: Called with the new number of parts before a repetition.
         """

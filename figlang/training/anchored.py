@@ -18,24 +18,24 @@ from figlang.training.cross_entropy import CrossEntropyModule
 
 
 def likely(means_B: Tensor, _: StringBatch) -> Tensor:
-    """The language-model loss of the right answers, a token, as in RPO (Pang et al. 2024, arXiv 2404.19733,
+    """The language-model loss of the right answers per token, as in RPO (Pang et al. 2024, arXiv 2404.19733,
     equation 1).
 
     Args:
-        means_B: Log-probability a token of each right answer, (B,).
+        means_B: Log-probability per token of each right answer, (B,).
     """
     return -means_B.mean()
 
 
 def not_below(means_B: Tensor, batch: StringBatch) -> Tensor:
-    """How far right answers have fallen below what they had before the training, a token, as in DPOP (Pal et
-    al. 2024, arXiv 2402.13228, equation 3).
+    """How far the log-probability per token of right answers is below that before the training, as in DPOP
+    (Pal et al. 2024, arXiv 2402.13228, equation 3).
 
     Args:
-        means_B: Log-probability a token of each right answer, (B,).
-        batch: Its batch, with the log-probabilities of before.
+        means_B: Log-probability per token of each right answer, (B,).
+        batch: Its batch, with the log-probabilities from before the training.
     """
-    assert batch.reference is not None, "the examples have the numbers of before"
+    assert batch.reference is not None, "the examples have the numbers from before the training"
     return (batch.reference - means_B).clamp(min=0).mean()
 
 

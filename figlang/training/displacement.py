@@ -12,14 +12,14 @@ from figlang.scoring.tree.branching import EncodedStrings, StringBatch, StringSc
 
 MOST = 100  # items that are looked at
 TOGETHER = 8
-WORTH_SAYING = 0.1  # nats a token by which right answers may become less likely without a word
+WORTH_SAYING = 0.1  # nats per token: if right answers become less likely by more, a warning says so
 
 Collate = Callable[[Sequence[EncodedStrings]], StringBatch]
 
 
 @dataclass(frozen=True)
 class Likelihood:
-    """Mean log-probability a token, in nats, of right and wrong answers, over items."""
+    """Mean log-probability per token, in nats, of right and wrong answers, over items."""
 
     gold: float
     wrong: float
@@ -56,7 +56,7 @@ def measure(
 def with_reference(
     network: nn.Module, score: StringScorer, examples: Sequence[EncodedStrings], collate: Collate
 ) -> list[EncodedStrings]:
-    """Give every example the log-probability a token that its gold strings have now.
+    """Give every example the log-probability per token that its gold strings have now.
 
     Args:
         network: The network before its training.
@@ -81,7 +81,7 @@ def sentence(measured: dict[str, Any]) -> str:
         return ""
     before, after = measured["before"], measured["after"]
     return (
-        f"log-probability a token, of {after['items']} validation items, before and after: "
+        f"log-probability per token, of {after['items']} validation items, before and after: "
         f"right answers {before['gold']:.2f} and {after['gold']:.2f}, "
         f"wrong answers {before['wrong']:.2f} and {after['wrong']:.2f}"
     )
@@ -95,7 +95,7 @@ def warning(measured: dict[str, Any]) -> str:
         return ""
     return (
         f"right answers became less likely ({measured['before']['gold']:.2f} to "
-        f"{measured['after']['gold']:.2f} nats a token): the model chooses, but it may not write well any "
+        f"{measured['after']['gold']:.2f} nats per token): the model chooses, but it may not write well any "
         "more; method.anchor=lm or positive holds this back"
     )
 
@@ -104,7 +104,7 @@ def warning(measured: dict[str, Any]) -> str:
 def _means(
     network: nn.Module, score: StringScorer, examples: Sequence[EncodedStrings], collate: Collate
 ) -> list[tuple[list[float], int]]:
-    """For every choice the log-probability a token of its options, and the place of the right one."""
+    """For every choice the log-probability per token of its options, and the place of the right one."""
     # Cards import this module too, and Lightning takes a second to import.
     from lightning_fabric.utilities import move_data_to_device
 

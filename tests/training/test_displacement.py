@@ -58,7 +58,7 @@ def test_only_a_fall_is_worth_a_warning() -> None:
         return displacement.Likelihood(gold, gold - 1, 100)
 
     before, fallen, kept = likelihood(-3.12), likelihood(-5.98), likelihood(-3.2)
-    assert "-3.12 to -5.98 nats a token" in displacement.warning(displacement.facts(before, fallen))
+    assert "-3.12 to -5.98 nats per token" in displacement.warning(displacement.facts(before, fallen))
     assert displacement.warning(displacement.facts(before, kept)) == ""
     assert displacement.warning(displacement.facts(fallen, before)) == ""
 

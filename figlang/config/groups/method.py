@@ -52,7 +52,7 @@ class MethodConfig(Section):
         "Causal models with contrastive: a second term of the loss that keeps the right answers likely. lm: "
         "their language-modelling loss. positive: how far they have fallen below what they had before the "
         "training. kl: how far the network has moved from its base (Kullback-Leibler divergence of the next "
-        "tokens) on texts of anchor_data. All are in nats a token.",
+        "tokens) on texts of anchor_data. All are in nats per token.",
         ("none", "lm", "positive", "kl"),
     )
     anchor_weight: float = option(1.0, "Weight of the anchor beside the contrastive loss.", within=AMOUNT)

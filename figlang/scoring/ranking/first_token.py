@@ -36,12 +36,13 @@ class Ranked:
 
 @dataclass
 class _Completion:
-    """A first token of this rank, on its way to a word that might be one of `answers` (in compared form)."""
+    """A first token of this rank, and its completion so far. It might become one of `answers` (in compared
+    form)."""
 
     rank: int
     answers: frozenset[str]
     tokens: tuple[int, ...]
-    wanted: bool = False  # complete it in any case
+    wanted: bool = False  # complete it even if it begins no answer
 
 
 @dataclass

@@ -37,7 +37,7 @@ class StringBatch:
         alone_strings: Strings whose scores are subtracted, (B, C); None if none are.
         gold: Place of the gold option, (B,); -1 if it is hidden.
         positions: Numbers of the items.
-        reference: Another network's log-probability a token of each gold string, (B,); None if not asked for.
+        reference: Another network's log-probability per token of each gold string, (B,); None without.
         teacher: What the options should get, as probabilities (B, C): see `targets.table`.
     """
 

@@ -228,7 +228,7 @@ class PlainChunk:
         if anatomy.not_split:  # the network gives logits of every place
             size = max(min(size, self._owner.rows // width), 1)
         if anatomy.by_length is not None and width > anatomy.by_length:
-            size = 1  # others must not change its frequencies
+            size = 1  # alone, because longer neighbours in a batch would change its rotary frequencies
         for start in range(0, len(rows), size):
             batch = rows[start : start + size]
             network = anatomy.network if anatomy.not_split else anatomy.body
