@@ -61,7 +61,9 @@ def _said(config: FindLrConfig, found: "rates.Found") -> str:
     tried = len(found.rates)
     if found.chosen is None:
         return f"No learning rate can be suggested after {tried} steps; begin with a lower one (lowest=)."
-    ended = "" if tried == config.steps else f" The loss grew fourfold or was no number after {tried} steps."
+    ended = (
+        "" if tried == config.steps else f" The loss grew fourfold or was not a number after {tried} steps."
+    )
     return f"method.lr={found.rates[found.chosen]:.2g}: there the loss fell most steeply.{ended}"
 
 

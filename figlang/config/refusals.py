@@ -21,7 +21,7 @@ from figlang.machine.printing import printable
 # Lines of Hydra's and OmegaConf's messages that say nothing to a user.
 _SKIPPED = ("full_key:", "object_type=", "reference_type=", "See https", "set env", "Set the environment")
 
-# What a group takes beside its presets.
+# Other values that a group takes, beside its presets.
 OTHER_VALUES = {
     "model": "; or give a hub id ORG/NAME, a folder with a slash (./NAME) or a FILE.gguf",
     "data": "; or give a file: data=FILE.csv, .tsv or .jsonl",

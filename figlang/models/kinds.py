@@ -161,7 +161,7 @@ def _prompted(adapted: PeftModel, network: PreTrainedModel, source: str) -> PreT
         for name in ("logits", "last_hidden_state"):
             states = getattr(output, name, None)
             if states is not None and states.ndim == 3 and states.shape[1] == length + virtual:
-                output[name] = states[:, virtual:]  # those of the prompt's own places are not of the input
+                output[name] = states[:, virtual:]  # leave out the outputs at the places of the prompt
         return output
 
     vars(network).update(forward=forward, generate=adapted.generate)

@@ -13,7 +13,7 @@ from figlang.statistics.correlation import Correlation, pearson, pearsons
 from figlang.types import Prediction
 
 Wrong = Mapping[str, bool]  # whether the answer is wrong, by item id
-LEVELS = ("all", "most", "half or fewer", "none")  # of the raters of an item who are right
+LEVELS = ("all", "most", "half or fewer", "none")  # how many raters of an item are right
 
 
 @dataclass(frozen=True)

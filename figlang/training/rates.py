@@ -52,7 +52,7 @@ def find(config: FindLrConfig, ready: Prepared, folder: Path) -> Found:
         FiglangError: If the device is not there.
     """
     method = config.method
-    if method.anchor == "positive":  # its loss reads what the network knew before
+    if method.anchor == "positive":  # its loss needs the examples' numbers from before the training
         ready, _ = likelihood.as_it_begins(config, ready)
     batches, _ = fitting.batches_of(config, ready)
     saving.begin(ready.network, method)

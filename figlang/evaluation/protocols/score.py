@@ -1,6 +1,7 @@
 """The protocol `score`: a rating from 1 to 7 of each option, and of each metaphor of a pair for an option.
 
-So a chat model has scores of options, pairs and backward choices, as likelihoods give them.
+By it a chat model has scores of options, pair accuracy and backward choices, as models with
+log-probabilities have.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Log-probabilities of continuations by an engine, with the strings and tokens of the one here."""
+"""Log-probabilities of continuations by an engine. Strings and tokens are those of the scorer of a local network."""
 
 import logging
 from collections.abc import Iterable

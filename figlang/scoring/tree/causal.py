@@ -203,7 +203,7 @@ class CausalScorer:
         if anatomy.not_split:  # the network gives logits of every position
             tokens = min(tokens, self._logits // anatomy.network.get_input_embeddings().weight.shape[0])
         if anatomy.by_length is not None and trie.longest > anatomy.by_length:
-            tokens = 0  # one sequence at a time: others must not change its frequencies
+            tokens = 0  # one by one: longer neighbours would change its rotary frequencies
         return whole_states(anatomy.network if anatomy.not_split else anatomy.body, trie, tokens)
 
 
