@@ -58,7 +58,7 @@ def test_a_loss_that_is_no_number_ends_the_search(
 ) -> None:
     rows = find(tmp_path / "out", monkeypatch, "model=smollm2", "method=lm", "steps=40", "highest=1e9")
     assert 10 < len(rows) < 40
-    assert f"fourfold or was no number after {len(rows)} steps" in capsys.readouterr().out
+    assert f"fourfold or was not a number after {len(rows)} steps" in capsys.readouterr().out
 
 
 def test_a_run_is_not_replaced(

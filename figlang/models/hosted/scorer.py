@@ -1,4 +1,4 @@
-"""Log-probabilities of continuations by an engine. Strings and tokens are those of the scorer of a local network."""
+"""Log-probabilities of continuations by an engine, with strings and tokens like those of a local network."""
 
 import logging
 from collections.abc import Iterable
