@@ -233,3 +233,14 @@ def test_tests_mirror_the_house() -> None:
         assert any(f"{stem}_".startswith(f"{subject}_") for subject in subjects), (
             f"{name} is named after nothing in {place.relative_to(ROOT)}"
         )
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_public_functions_say_what_they_take(name: str) -> None:
+    """The sentence of a function tells up to three arguments apart. More are listed, or are those of another
+    function that is named."""
+    for node in ast.parse((ROOT / name).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and node.name[0] != "_":
+            taken, text = node.args.args + node.args.kwonlyargs, ast.get_docstring(node) or ""
+            said = "Args:" in text or re.search(r"[Aa]rguments\b[^.]*\bare\s+those\s+of", text)
+            assert len(taken) <= 3 or said, f"{name}:{node.lineno}"

@@ -106,6 +106,14 @@ def predict(
     """Predictions in the order of the items, in the network's own precision, dropout off.
 
     Items are batched by length; which items share a batch changes no score beyond rounding.
+
+    Args:
+        network: The network.
+        score: Reads the scores of a batch, (B, C), from the network.
+        encoder: Words and tokenises items.
+        items: The items.
+        batch_size: Items of a batch.
+        progress: Whether to show a bar.
     """
     network.eval()
     device = next(network.parameters()).device

@@ -184,6 +184,13 @@ def answer(
     the model was asked.
 
     The model continues a text if it can. An endpoint with only a chat gets the text as a message.
+
+    Args:
+        loaded: The model.
+        asked: The questions.
+        sampling: How answers are drawn.
+        cut: `sentence` or `period`: the part of an answer that is rated.
+        progress: Whether to show a bar.
     """
     prompts = [question.prompt for question in asked]
     how = "continued"
@@ -289,6 +296,17 @@ def templated(
     name: str,
     own: Mapping[str, Any] = MappingProxyType({}),
 ) -> str:
+    """A conversation as one text that a chat model continues.
+
+    Args:
+        tokenizer: The tokenizer, which has the chat template.
+        chat: The turns.
+        name: Name of the model, for the error message.
+        own: Variables of the template.
+
+    Raises:
+        FiglangError: The template fails or does not end.
+    """
     try:
         with within(PATIENCE, f"{name}: its chat template"):
             return str(tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True, **own))
@@ -324,7 +342,16 @@ def facts(
     cut: str,
     pool: Sequence[Generation] = (),
 ) -> dict[str, Any]:
-    """The settings that can change an answer, for the signature."""
+    """The settings that can change an answer, for the signature.
+
+    Args:
+        sampling: How answers are drawn.
+        manner: How the model is asked.
+        shots: Number of answered questions before each question.
+        kinds: The kinds of questions.
+        cut: The part of an answer that is rated.
+        pool: The answers that examples are drawn from.
+    """
     drawn = f"temperature={sampling.temperature:g},top_p={sampling.top_p:g}"
     drawn += f",n={sampling.n},max_tokens={sampling.max_tokens}"
     how = f"{sampling.name}({drawn},seed={sampling.seed})"

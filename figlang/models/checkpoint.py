@@ -88,7 +88,11 @@ def export(
 ) -> None:
     """Write an export; adapters are written as adapters. The folder gets its name only when it is complete.
 
-    Without a card, there is no README.md.
+    Args:
+        network: The network, with its `tokenizer`.
+        manifest: What it needs besides its weights.
+        folder: The folder to write.
+        card: The text of README.md, if there is to be one.
     """
     with whole_folder(folder) as beside:
         whole = beside  # folder of a whole network; adapters use the tokenizer of the network below
@@ -214,7 +218,8 @@ def named_by(
 
 
 def served(model: ModelConfig, scoring: ScoringConfig, cache: str, needed: str | None = None) -> Served:
-    """The model behind `model.endpoint`, probed for the abilities that the scoring needs.
+    """The model behind `model.endpoint`, probed for `needed` or what the scoring needs. Other arguments
+    are those of `connect`.
 
     Raises:
         FiglangError: If it lacks one, see `connect`.
@@ -354,7 +359,7 @@ def beginning(model: ModelConfig, scoring: ScoringConfig, tokenizer: PreTrainedT
 def causal_manifest(
     model: ModelConfig, scoring: ScoringConfig, bos: str, method: str = "zero-shot"
 ) -> Manifest:
-    """The manifest of a causal model that was not trained here; `bos` stands before every string."""
+    """The manifest of a causal model that was not trained here. Arguments are those of `Manifest`."""
     return Manifest(
         name=model.name,
         base=networks.describe(model),

@@ -224,6 +224,13 @@ def attach(
 ) -> PeftModel:
     """Lay the adapters of a folder or hub repository over a network.
 
+    Args:
+        network: The network below.
+        settings: The adapter_config.json.
+        source: The folder or hub id of the adapters.
+        revision: Branch, tag or commit of a hub id.
+        allow_bin: Whether weights in a pickle may be read.
+
     Raises:
         FiglangError: If they cannot be read or do not fit the network.
     """

@@ -29,7 +29,16 @@ def build(
     trained: bool = False,
     cache: str = PathsConfig.cache,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A network in float32 with the head that `format` needs, and its tokenizer (see `begin`)."""
+    """A network in float32 with the head that `format` needs, and its tokenizer (see `begin`).
+
+    Args:
+        model: Settings of the model.
+        format: The input format.
+        texts: Train the tokenizer of a tiny random network (`model.init=tiny`).
+        options: Number of options, or of classes.
+        trained: The network is to be evaluated, so nothing in it may be new.
+        cache: Folder for converted files.
+    """
     network, tokenizer, _ = begin(model, format, texts, options, trained, cache)
     return network, tokenizer
 
@@ -124,6 +133,12 @@ def _padded(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Pre
 
 def check_positions(network: PreTrainedModel, name: str, length: int, option: str) -> None:
     """Check that no input is longer than the network's table of positions.
+
+    Args:
+        network: The network.
+        name: Its name, for the error message.
+        length: Number of tokens of the longest input.
+        option: The option that sets this number.
 
     Raises:
         FiglangError: If `length` tokens are too many.

@@ -46,6 +46,12 @@ def read_config(
     Adapters that peft wrote have none. Then it is that of the network below them, for their task: of `base`,
     if it is given, or of the network that they name.
 
+    Args:
+        source: The folder or hub id.
+        revision: Branch, tag or commit of a hub id.
+        trust: Whether code that comes with the model may run.
+        base: Another place of the network below adapters.
+
     Raises:
         FiglangError: If only code that comes with the model could read it and `trust` is False, or if the
             network below adapters cannot be found.

@@ -25,6 +25,12 @@ def rehearse(
 ) -> None:
     """Score the shortest and the longest of the examples, together and each alone.
 
+    Args:
+        network: The network.
+        score: Reads the scores of a batch, (B, C), from the network.
+        encoder: Makes a batch of examples.
+        examples: Items in tokens.
+
     Raises:
         FiglangError: If the network fails, or if a score depends on the rest of its batch, for example
             because padding is read.

@@ -48,7 +48,14 @@ def check_free(folder: Path, overwrite: bool = False) -> None:
 def is_there(
     folder: Path, generations: Mapping[str, Sequence[Generation]], scale: str, seed: int = 0
 ) -> bool:
-    """Whether the folder already has the sheet of these answers."""
+    """Whether the folder already has the sheet of these answers.
+
+    Args:
+        folder: The folder.
+        generations: The answers of each model.
+        scale: Name of the scale.
+        seed: Seed of the order.
+    """
     path = folder / KEY
     return path.is_file() and path.read_bytes() == _key(generations, scale, seed)[1].encode()
 
@@ -58,6 +65,12 @@ def write(folder: Path, generations: Mapping[str, Sequence[Generation]], scale: 
 
     The order is random, and the names of answers do not show the model. Raises FiglangError if the folder has
     a sheet.
+
+    Args:
+        folder: The folder.
+        generations: The answers of each model.
+        scale: Name of the scale.
+        seed: Seed of the order.
     """
     check_free(folder)
     folder.mkdir(parents=True, exist_ok=True)

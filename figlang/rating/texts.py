@@ -26,6 +26,12 @@ def read(
     belong to one item, each item is its own group, and the kind is the first one of `scale`.
 
     Raises FiglangError with the number of a row that cannot be used.
+
+    Args:
+        path: The file.
+        scale: Name of the scale; None: that of the first versions.
+        prompt: Column of the question.
+        answer: Column of the answer.
     """
     found: dict[str, list[Generation]] = {}
     rated_on = registry.scale(scale)

@@ -25,7 +25,16 @@ def heat_map(
     path: Path,
     gains: Gains | None = None,
 ) -> None:
-    """Draw a heat map (`heat`) as SVG and PNG."""
+    """Draw a heat map (`heat`) as SVG and PNG.
+
+    Args:
+        rows: The cells of each row, by its name.
+        names: Names of the rows as they are shown.
+        columns: Headings of the columns.
+        title: The title.
+        path: The file without its ending.
+        gains: What the context adds in each cell; None without.
+    """
     drawing.save(heat(rows, names, columns, title, gains=gains), path, ("svg", "png"))
 
 

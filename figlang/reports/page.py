@@ -30,7 +30,14 @@ def write(
     lead: str,
     chapters: Sequence[tuple[str, Sequence[Section], dict[str, Any] | None]],
 ) -> None:
-    """Write the page. A chapter has a heading, sections, and columns of items for the item browser."""
+    """Write the page. A chapter has a heading, sections, and columns of items for the item browser.
+
+    Args:
+        path: The file.
+        title: The title of the page.
+        lead: The sentence below the title.
+        chapters: The heading, sections and items of each chapter.
+    """
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown
     )

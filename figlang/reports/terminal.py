@@ -47,7 +47,14 @@ def summary(
     content: Mapping[str, Any], comparisons: Sequence[Comparison], title: str, console: Console
 ) -> None:
     """Print the result of one evaluation (a metrics.json): value, interval, chance, and the best comparable
-    published number."""
+    published number.
+
+    Args:
+        content: The metrics.json.
+        comparisons: Published numbers, comparable ones first.
+        title: The title of the table.
+        console: Where to print.
+    """
     metrics = content["metrics"]
     # Two blanks between columns: with longer numbers a third one would not leave room for all of them at 80.
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
@@ -79,11 +86,7 @@ def summary(
     for part, name, heading in others:
         if (estimate := as_row(content.get(part, {}), name)) is not None:
             table.add_row(heading, *_cells(estimate))
-    refused = content.get("refused", {})
-    for name, heading in (("items", "refused items"), ("blind", "refused blind items")):
-        if refused.get(name):
-            share = f"{100 * refused[name] / refused['n']:.2f}"
-            table.add_row(heading, share, "–", str(refused["n"]), "–", "–")
+    _add_refused(table, content.get("refused", {}))
     _add_parts(table, metrics["accuracy_by"], metrics["items"] - metrics["hidden"])
     if metrics["hidden"] == metrics["items"]:
         table.add_row(f"{metrics['items']} items, labels hidden", *["–"] * 5)
@@ -98,6 +101,14 @@ def summary(
         *((f"published {TITLES[name]}: {found}", "") for name, found in beneath.items()),
     ):
         console.print(line, style=style, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def _add_refused(table: Table, refused: Mapping[str, Any]) -> None:
+    """Rows for items that a content filter refused."""
+    for name, heading in (("items", "refused items"), ("blind", "refused blind items")):
+        if refused.get(name):
+            share = f"{100 * refused[name] / refused['n']:.2f}"
+            table.add_row(heading, share, "–", str(refused["n"]), "–", "–")
 
 
 def _below(content: Mapping[str, Any]) -> list[str]:

@@ -43,6 +43,12 @@ def drawn(
     items, their order or number. `worded` turns an item into an example; a text is used unchanged.
 
     Raises FiglangError if fewer than k examples are left.
+
+    Args:
+        items: The items.
+        examples: Items or texts to draw from.
+        worded: Makes an example of an item.
+        prompt: Settings of the prompt: number, seed and unit of the draws.
     """
     if not prompt.k:
         return {item.id: [] for item in items}

@@ -105,6 +105,12 @@ def about_pairs(
     `both` asks each item in both orders of its options, as two items. `drawn` asks it in one order, drawn
     with the prompt's seed and the item's id only. Raises FiglangError if the prompt is not a question about
     such items.
+
+    Args:
+        items: The items.
+        prompt: Settings of the prompt.
+        orders: `both` or `drawn`.
+        shown: Examples by the item's id.
     """
     template = _template(prompt)
     before = {name: "".join(text + prompt.separator for text in several) for name, several in shown.items()}

@@ -16,6 +16,12 @@ def with_examples(asked: Sequence[Open], pool: Sequence[Generation], shots: int,
     and the question's name determine the draw.
 
     Raises FiglangError if the pool is too small.
+
+    Args:
+        asked: The questions.
+        pool: Rated answers.
+        shots: Number of answered questions.
+        seed: Seed of the draw.
     """
     shown = []
     for one in asked:

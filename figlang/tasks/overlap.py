@@ -99,7 +99,16 @@ def against(
     known: Mapping[Words, str], data: str, role: str, split: Split, n: int, near: Mapping[str, str]
 ) -> Overlap:
     """The items of a split that hold a key of `known`, which maps keys to training items, and their
-    near-duplicates."""
+    near-duplicates.
+
+    Args:
+        known: Training items by their words.
+        data: Name of the data.
+        role: Role of the split.
+        split: The split.
+        n: Words in a row that count as overlap.
+        near: Near-duplicates by the item's id.
+    """
     found: dict[str, dict[str, str]] = {"context": {}, "option": {}}
     for item in split.items:
         for part, text in texts(item):

@@ -40,7 +40,15 @@ def as_it_begins(config: TrainConfig, ready: Prepared) -> tuple[Prepared, Likeli
 def displaced(
     config: TrainConfig, ready: Prepared, before: Likelihood | None, health: Health, exported: int
 ) -> dict[str, Any]:
-    """Say how likely right and wrong answers are now, for metrics.json; empty for an encoder."""
+    """Say how likely right and wrong answers are now, for metrics.json; empty for an encoder.
+
+    Args:
+        config: Settings of the training.
+        ready: The prepared network and items.
+        before: The measurement before the training; None for an encoder.
+        health: Takes a warning.
+        exported: Number of the exported epoch.
+    """
     measured = displacement.facts(before, _likelihood(config, ready) if before else None)
     if measured:
         log.info(displacement.sentence(measured))

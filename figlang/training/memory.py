@@ -206,7 +206,14 @@ def explained(expected: Forecast | None, method: MethodConfig, adapted: bool) ->
 
 
 def refusal(error: Exception, expected: Forecast, method: MethodConfig, adapted: bool) -> FiglangError | None:
-    """The message about a lack of memory; None for another error."""
+    """The message about a lack of memory; None for another error.
+
+    Args:
+        error: What was raised.
+        expected: The estimate of memory.
+        method: Settings of the method.
+        adapted: Whether adapters are trained.
+    """
     if not lacks_memory(error):
         return None
     advice = " or ".join(expected.advice(method, adapted)) or "a smaller model"

@@ -126,7 +126,14 @@ def _taught(config: TrainConfig, ready: Prepared) -> Prepared:
 def select(
     method: MethodConfig, train: Split, validation: Split, seed: int
 ) -> tuple[tuple[Item, ...], tuple[Item, ...], list[str]]:
-    """Items to train on, items that decide which epoch is exported, and a note about them."""
+    """Items to train on, items that decide which epoch is exported, and a note about them.
+
+    Args:
+        method: Settings of the method.
+        train: The training split.
+        validation: The validation split.
+        seed: Seed of the training.
+    """
     if method.selection == "none":
         return train.items, (), []
     if method.selection == "validation":

@@ -24,7 +24,14 @@ FOLDER = "exports"
 
 
 def write(study: Study, store: Store, folder: Path, finished: str | None = None) -> list[Path]:
-    """Write all files into the folder `exports`, and return their paths."""
+    """Write all files into the folder `exports`, and return their paths.
+
+    Args:
+        study: The study.
+        store: Its database.
+        folder: The folder of the study.
+        finished: The completion code of Prolific; None without.
+    """
     made = files(study, store, finished)
     folders.check_place(folder / FOLDER)
     (folder / FOLDER).mkdir(exist_ok=True)

@@ -20,7 +20,14 @@ Given = Mapping[str, Sequence[Answer]]  # by question, at most one of each rater
 
 
 def content(study: Study, folder: Path, raters: Sequence[str], answers: Sequence[Answer]) -> dict[str, Any]:
-    """Everything on the organiser's page, as plain data."""
+    """Everything on the organiser's page, as plain data.
+
+    Args:
+        study: The study.
+        folder: Its folder.
+        raters: Names of all raters.
+        answers: All answers.
+    """
     found: dict[str, Any] = {
         "ask": study.ask,
         "source": study.source,
@@ -77,6 +84,12 @@ def by_question(study: Study, answers: Sequence[Answer]) -> dict[str, list[Answe
 def agreement(study: Study, folder: Path, raters: Sequence[str], answers: Sequence[Answer]) -> dict[str, Any]:
     """The measures of `figlang rate` for codes and choices; for paraphrases, how often two are the same.
 
+    Args:
+        study: The study.
+        folder: Its folder.
+        raters: Names of all raters.
+        answers: All answers.
+
     Raises:
         FiglangError: Krippendorff's alpha needs a package that is not installed.
     """
@@ -91,7 +104,14 @@ def agreement(study: Study, folder: Path, raters: Sequence[str], answers: Sequen
 
 
 def rated(study: Study, folder: Path, raters: Sequence[str], given: Given) -> list[Rated]:
-    """The answers of a sheet with the codes of every rater."""
+    """The answers of a sheet with the codes of every rater.
+
+    Args:
+        study: The study.
+        folder: Its folder.
+        raters: Names of all raters.
+        given: The answers by question, at most one of each rater.
+    """
     codes = registry.scales()[study.scale].codes
     _, models, known = sheets.keyed(folder)
     places = {name: place for place, name in enumerate(raters)}

@@ -92,7 +92,14 @@ def export(folder: Path, config: RateServeConfig, console: Console) -> None:
 
 
 def invitation(store: Store, study: Study, address: str, joins: bool) -> list[str]:
-    """The text for the organiser at the start: the address, and everybody's code."""
+    """The text for the organiser at the start: the address, and everybody's code.
+
+    Args:
+        store: The database of the study.
+        study: The study.
+        address: Address of the page.
+        joins: Whether people may join by the study's own code.
+    """
     codes = store.codes()
     width = max(len("organiser"), *map(len, codes))
     lines = [f"{len(study.questions)} questions, {study.checks} attention items. The page: {address}", ""]

@@ -61,6 +61,14 @@ def load(
     `split` is train, validation or test; `size` (small, medium, large) chooses the training file.
     `test_labels` is a user's label file for the hidden test split: the authors withheld them, so figlang
     never ships them.
+
+    Args:
+        split: The split.
+        size: The training file.
+        root: Folder with the data sets; None: a download.
+        cache: Folder for downloads.
+        strict: Whether a problem in a row is an error.
+        test_labels: A file of labels of the test split.
     """
     name = f"train_{size}" if split == "train" else split
     if name not in FILES:

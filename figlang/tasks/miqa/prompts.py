@@ -210,6 +210,13 @@ def ask(
 
     Examples come from `pool` (by default the items), see `examples`. With `blind`, the item's own statement
     is hidden.
+
+    Args:
+        items: The items.
+        wording: How a question is worded.
+        shots: Number and draw of the examples.
+        pool: Items to draw examples from.
+        blind: Whether the statement is hidden.
     """
     own = wording.blind() if blind else wording
     asked = []

@@ -35,6 +35,14 @@ def load(
 ) -> Split:
     """The questions of one type, or of `both`. All items are for evaluation: `split` can be anything but
     train. With `upstream`, a file with more or fewer rows than the published one is noted.
+
+    Args:
+        split: The split.
+        question: The type of questions, or `both`.
+        root: Folder with the data sets; None: a download.
+        cache: Folder for downloads.
+        strict: Whether a problem in a row is an error.
+        upstream: Whether the file should be the published one.
     """
     if split == "train":
         raise FiglangError(
@@ -51,6 +59,12 @@ def read(path: Path, question: str = "both", strict: bool = False, rows: int | N
     An item's group is its row, since the questions of a row share statements. Rows that cannot be used are
     left out with a note each, or refused with `strict`; a number of rows other than `rows` is noted or
     refused too.
+
+    Args:
+        path: The file.
+        question: The type of questions, or `both`.
+        strict: Whether a problem in a row is an error.
+        rows: The number of rows of the published file; None: any number.
     """
     problems = Problems(path, strict)
     items: list[Item] = []

@@ -29,6 +29,12 @@ def measure(rows: Sequence[Case], quantity_test: str, class_test: str, least: in
     between them, as plain data.
 
     The first test of an attribute compares its highest with its lowest class.
+
+    Args:
+        rows: Every answer with its properties.
+        quantity_test: The test of quantities such as novelty.
+        class_test: The test of classes such as genre.
+        least: Fewest answers of a class.
     """
     novelty = association.means(rows, "novelty", quantity_test)
     found = {"novelty": [] if novelty.difference is None else [novelty.difference]}
@@ -47,17 +53,28 @@ def measure(rows: Sequence[Case], quantity_test: str, class_test: str, least: in
     return {"n": len(rows), "novelty": asdict(novelty), **shares, "tests": tests, **how}
 
 
-def tables(found: Mapping[str, Any], model: str, what: str, task: str, published: bool) -> list[Table]:
-    """The three tables, of `what`, with the published rows of a `task`, judgement or generation; and the
-    tests."""
-    theirs = {number: _rows(number, task) if published else {} for number in (10, 11, 12)}
-    novelty = found["novelty"]
-    cells = [
+def _mean_and_deviation(novelty: Mapping[str, Any]) -> list[str]:
+    """Mean ± standard deviation of right and of wrong answers."""
+    return [
         " ± ".join(
             "–" if value is None else f"{value:.3f}" for value in (novelty[side]["mean"], novelty[side]["sd"])
         )
         for side in ("right", "wrong")
     ]
+
+
+def tables(found: Mapping[str, Any], model: str, what: str, task: str, published: bool) -> list[Table]:
+    """The three tables and the tests.
+
+    Args:
+        found: The result of `measure`.
+        model: Name of the model.
+        what: What the answers are, for headings.
+        task: judgement or generation.
+        published: Whether published rows stand beside.
+    """
+    theirs = {number: _rows(number, task) if published else {} for number in (10, 11, 12)}
+    novelty, cells = found["novelty"], _mean_and_deviation(found["novelty"])
     ten = Table.of_blocks(
         "table10",
         f"Table 10, novelty of right and wrong answers, {what}",
@@ -75,14 +92,13 @@ def tables(found: Mapping[str, Any], model: str, what: str, task: str, published
         ],
     )
     made = [ten]
-    rows: list[list[Cell]]
     for number, attribute in ((11, "genre"), (12, "pos")):
         shares = found[attribute]
         own: list[list[Cell]] = [
             [model, *(Estimate(**shares[name]) if name in shares else None for name in CLASSES[attribute])],
             ["n", *(shares[name]["n"] if name in shares else None for name in CLASSES[attribute])],
         ]
-        rows = [
+        rows: list[list[Cell]] = [
             [name, *(_of(some, attribute, value, "{:.0%}") for value in CLASSES[attribute])]
             for name, some in theirs[number].items()
         ]

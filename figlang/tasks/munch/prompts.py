@@ -107,6 +107,13 @@ def ask(
     """Word triples as a prompt whose answers are the four letters. With `blind`, the sentence is left out.
 
     Raises FiglangError for items that are not judgements of the prompt's form.
+
+    Args:
+        items: The items.
+        name: Id of the prompt.
+        chat: `none`, `prefill` or `user`.
+        template: Makes a text of a conversation; None without a chat.
+        blind: Whether the sentence is hidden.
     """
     form = form_of(name)
     asked = []

@@ -64,6 +64,12 @@ def load(split: str, data: DataConfig, root: str | None, cache: str) -> Split:
 
     Only `paraphrase` can be trained on. `data.seed` draws the share `data.held_out` of its sentences as its
     validation part, and no `sid` is in both parts. The items of other questions are all for evaluation.
+
+    Args:
+        split: The split.
+        data: Settings of the data.
+        root: Folder with the data sets; None: a download.
+        cache: Folder for downloads.
     """
     if data.question == "paraphrase" and split == "test":
         raise FiglangError(

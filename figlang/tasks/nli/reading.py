@@ -87,6 +87,12 @@ def load(split: str, dataset: str, root: str | None, strict: bool = False) -> Sp
 
     `nli_mix` is all four corpora. `snli_dev_test` is for users without SNLI's training part. It trains on dev
     and on four fifths of test, chosen by premise. The other fifth is its validation part.
+
+    Args:
+        split: The split.
+        dataset: Name of the data set.
+        root: Folder with the data sets; None: the hub.
+        strict: Whether a problem in a row is an error.
     """
     if dataset == "nli_mix":
         return joined(f"{dataset}_{split}", [_corpus(name, split, root, strict) for name in CORPORA])
@@ -232,6 +238,12 @@ def read(path: Path, name: str, strict: bool = False, hidden: bool = False) -> S
     missing.
 
     Rows that cannot be used are left out with a note each, or refused with `strict`.
+
+    Args:
+        path: The file.
+        name: Beginning of the ids.
+        strict: Whether a problem in a row is an error.
+        hidden: Whether labels may be missing.
     """
     problems = Problems(path, strict)
     if path.suffix == ".txt":

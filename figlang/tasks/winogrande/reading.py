@@ -32,7 +32,14 @@ SIZES = {"xs": "xs", "small": "s", "medium": "m", "large": "l", "xl": "xl", "deb
 
 def load(split: str, size: str, root: str | None, strict: bool = False) -> Split:
     """One split: train (of the size), validation (dev) or test (hidden), from a folder in upstream layout or
-    from the hub."""
+    from the hub.
+
+    Args:
+        split: The split.
+        size: The training file.
+        root: Folder with the data sets; None: the hub.
+        strict: Whether a problem in a row is an error.
+    """
     short = SIZES[size]
     if root is None:
         rows, digest = hub_rows(HUB, f"winogrande_{short}", split)

@@ -37,7 +37,14 @@ def start(config: TrainConfig, run: Run) -> Logger:
 
 
 def finish(config: TrainConfig, run: Run, content: Mapping[str, Any], history: History) -> None:
-    """Add results with intervals and the figures."""
+    """Add results with intervals and the figures.
+
+    Args:
+        config: Settings of the training.
+        run: The run.
+        content: Its metrics.json.
+        history: Metrics by epoch.
+    """
     kept = _STARTED.pop(run)
     kept.log_metrics(results(content), last_step(history))
     for path in sorted(run.figures.glob("*.png")):

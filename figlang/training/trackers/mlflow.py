@@ -63,7 +63,14 @@ def start(config: TrainConfig, run: Run) -> Logger | None:
 
 
 def finish(config: TrainConfig, run: Run, content: Mapping[str, Any], history: History) -> None:
-    """Add results with intervals, predictions, figures and, if set, the model."""
+    """Add results with intervals, predictions, figures and, if set, the model.
+
+    Args:
+        config: Settings of the training.
+        run: The run.
+        content: Its metrics.json.
+        history: Metrics by epoch.
+    """
     import mlflow
 
     known = (run.folder / IDENTITY).read_text(encoding="utf-8").strip()

@@ -27,7 +27,14 @@ def start(config: TrainConfig, run: Run) -> Logger:
 
 
 def finish(config: TrainConfig, run: Run, content: Mapping[str, Any], history: History) -> None:
-    """Add results with intervals, the signature and the figures."""
+    """Add results with intervals, the signature and the figures.
+
+    Args:
+        config: Settings of the training.
+        run: The run.
+        content: Its metrics.json.
+        history: Metrics by epoch.
+    """
     from matplotlib import image
 
     kept, step = _logger(run), last_step(history)
