@@ -55,7 +55,7 @@ def named(name: str, folder: str | None) -> str:
 
 
 def released(folder: str | None = None) -> str:
-    """The released checkpoints and their bases on Fig-QA dev, with blind accuracy and five seeds.
+    """The released checkpoints and their bases on Fig-QA dev, beside blind and untrained, and five seeds.
 
     Args:
         folder: Where their folders lie, seen from the document. None: in the repository.
@@ -77,14 +77,17 @@ def released(folder: str | None = None) -> str:
                 estimate(metrics["accuracy"]),
                 estimate(metrics["pair_accuracy"]),
                 percent(beside["blind"]["value"]),
+                percent(beside["gain"]["value"]),
+                percent(beside["base"]["accuracy"]["value"]),
                 estimate(backward.get("accuracy")),
                 varied,
             ]
         )
     for row in read("figqa_dev"):
-        if row["trained on"] == "nothing" and (blind := _blind_base(row)) is not None:
-            backward_accuracy = cell(row, "backward accuracy")
-            shares = [cell(row, "accuracy"), cell(row, "pairs"), percent(blind), backward_accuracy]
+        if row["trained on"] == "nothing" and (base := _base(row)) is not None:
+            hidden = [percent(base[key]["value"]) for key in ("blind", "gain")]
+            ends = [*hidden, "–", cell(row, "backward accuracy")]
+            shares = [cell(row, "accuracy"), cell(row, "pairs"), *ends]
             name = row["system"].removesuffix(", as it comes")
             rows.append([f"{name}, as it comes", "–", row["scoring"], *shares, ""])
     heads = [
@@ -94,19 +97,22 @@ def released(folder: str | None = None) -> str:
         "accuracy",
         "pairs",
         "blind",
+        "gain",
+        "untrained",
         "backward accuracy",
         "its seeds",
     ]
     return table(heads, rows, texts=3)
 
 
-def _blind_base(row: Mapping[str, str]) -> float | None:
-    """The blind accuracy of an untrained network by a scoring; None if no checkpoint is made from it so."""
+def _base(row: Mapping[str, str]) -> dict[str, Any] | None:
+    """What is known of an untrained network by a scoring; None if no checkpoint is made from it so."""
     for manifest in content().values():
         beside = manifest["release"]["beside"][0]
         base = BASES[manifest["model"]].removesuffix(" as it comes")
         if row["system"].startswith(base) and beside["scoring"] == row["scoring"]:
-            return float(beside["base"]["blind"]["value"])
+            found: dict[str, Any] = beside["base"]
+            return found
     return None
 
 
@@ -204,7 +210,7 @@ def headline(readme: bool = False) -> str:
         if untrained and (row["system"].startswith("MiniLM") or row["scoring"] == "pmi"):
             parts = [cell(row, "accuracy"), cell(row, "pairs")]
             label = "MiniLM, untrained" if row["scoring"] == "dual" else "SmolLM2-135M, zero-shot, PMI"
-            blind = _blind_base(row)
-            assert blind is not None, f"no checkpoint knows the blind accuracy of {label}"
-            rows.append([label, *parts, percent(blind)])
+            base = _base(row)
+            assert base is not None, f"no checkpoint knows the blind accuracy of {label}"
+            rows.append([label, *parts, percent(base["blind"]["value"])])
     return table(["system", "accuracy (95 % CI)", "pairs (95 % CI)", "blind"], rows)
