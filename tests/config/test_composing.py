@@ -89,6 +89,26 @@ def test_every_preset_composes_and_says_what_it_is(group: str, name: str) -> Non
     assert first.startswith("# ")
 
 
+FAMILIES = (
+    *("qwen3_", "llama3_", "gemma3_", "smollm3", "olmo"),
+    *("modernbert", "deberta", "mdeberta", "xlm", "mmbert"),
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        path.stem
+        for path in sorted((CONF / "model").glob("*.yaml"))
+        if any(path.stem.startswith(family) for family in FAMILIES)
+    ],
+)
+def test_a_preset_of_a_larger_model_says_which_card_it_needs(name: str) -> None:
+    lines = (CONF / "model" / f"{name}.yaml").read_text().splitlines()
+    (said,) = (line for line in lines if line.startswith("# Card, by arithmetic: "))
+    assert re.findall(r"\d+ GB", said)
+
+
 @pytest.mark.parametrize("name", CAUSAL)
 def test_a_causal_model_has_a_token_before_every_string(name: str) -> None:
     config = compose("evaluate", EvaluateConfig, [f"model={name}", "scoring=pmi", *GIVEN.get(name, [])])
