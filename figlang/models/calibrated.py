@@ -1,12 +1,10 @@
-"""Adapters that begin with what the layers read, or with what a rounding to 4 bits took from the weights.
+"""Adapters that begin with what the layers read.
 
 EVA (Paischer et al. 2024, arXiv 2410.07170) takes the directions in which the inputs of a layer vary most. It
 gives more rank to layers where many directions matter. CorDA (Yang et al. 2024, arXiv 2406.05223) takes the
 part of the weights that matters most for these inputs. Both read texts of the training, by peft's functions.
-LoftQ (Li et al. 2023, arXiv 2310.08659) takes what is nearest to the difference between the weights and their
-rounded values. peft's own function for it computes on a GPU only, and leaves out the factor alpha / r.
 
-Shape letters: N rows, T tokens, O outputs, I inputs, R rank.
+Shape letters: N rows, T tokens, I inputs.
 """
 
 import random
@@ -20,7 +18,6 @@ from peft.tuners.lora import LoraLayer
 from peft.tuners.lora.config import CordaConfig, EvaConfig
 from peft.tuners.lora.corda import preprocess_corda
 from peft.tuners.lora.eva import initialize_lora_eva_weights
-from peft.utils.integrations import dequantize_module_weight
 from peft.utils.other import get_pattern_key
 from torch import Tensor, nn
 from transformers import PreTrainedModel
@@ -30,7 +27,7 @@ from figlang.errors import FiglangError
 # Ways to begin that read texts.
 READING = ("eva", "corda")
 # The values of `peft.init` that peft does not know, or that need more settings (see `settled`).
-PEFTS: dict[str, Any] = dict.fromkeys(("default", "loftq", *READING), True)
+PEFTS: dict[str, Any] = dict.fromkeys(("default", *READING), True)
 MOST = 256  # texts; peft's advice for CorDA
 AT_ONCE = 16  # texts of a batch of EVA, or more if they are too short
 BATCHES = 400  # EVA usually needs some ten
@@ -45,11 +42,9 @@ class Given:
 
     Attributes:
         rows: Texts of the training, from `drawn`.
-        weights: The weights of a network in 4 bits as they are stored, by their names.
     """
 
     rows: Callable[[], list[Row]] = list
-    weights: Callable[[], Mapping[str, Tensor]] = dict
 
 
 def drawn(examples: Sequence[Any], seed: int) -> list[Row]:
@@ -127,8 +122,6 @@ def begun(adapted: PeftModel, init: str, given: Given) -> None:
     """
     if init == "eva":
         eva(adapted, given.rows())
-    if init == "loftq":
-        loftq(adapted, given.weights)
     settings = adapted.active_peft_config
     if init in READING:  # what plain peft needs to read them
         settings.init_lora_weights, settings.eva_config, settings.corda_config = True, None, None
@@ -184,38 +177,6 @@ def eva(adapted: PeftModel, rows: Sequence[Row]) -> None:
         gather_distributed_inputs=False,  # every process reads the same texts
         show_progress_bar=False,
     )
-
-
-def loftq(adapted: PeftModel, stored: Callable[[], Mapping[str, Tensor]]) -> None:
-    """Begin the adapters of a network in 4 bits with what the rounding took away.
-
-    The product s B A of each layer is the matrix of its rank that is nearest to W - W', where W' are the
-    rounded weights W.
-
-    Args:
-        adapted: The network with new adapters.
-        stored: Gives the weights of the network as they are stored, by their names.
-
-    Raises:
-        FiglangError: If no layer is in 4 bits.
-    """
-    layers = {
-        name: layer
-        for name, layer in adapted.get_base_model().named_modules()
-        if isinstance(layer, LoraLayer) and type(layer.get_base_layer().weight).__name__ == "Params4bit"
-    }
-    if not layers:
-        raise FiglangError("peft.init=loftq: no layer with adapters is in 4 bits; leave it out")
-    weights = stored()
-    with torch.no_grad():
-        for name, layer in layers.items():
-            rounded_OI = dequantize_module_weight(layer.get_base_layer()).float()
-            lost_OI = weights[f"{name}.weight"].to(rounded_OI.device).float() - rounded_OI
-            rank = layer.r["default"]
-            left_OR, lengths_R, right_RI = torch.linalg.svd(lost_OI, full_matrices=False)
-            roots_R = (lengths_R[:rank] / layer.scaling["default"]).sqrt()
-            layer.lora_A["default"].weight.copy_(roots_R[:, None] * right_RI[:rank])
-            layer.lora_B["default"].weight.copy_(left_OR[:, :rank] * roots_R)
 
 
 def _without_padding(inputs: tuple[Tensor, ...], mask_NT: Tensor, _: str) -> Tensor:

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -182,13 +181,6 @@ def causal(
     )
     soundness.check_complete(f"model {model.name_or_path!r}", network, missing)
     return attention.choose(network, model.attention).eval(), tokenizer
-
-
-def unrounded(model: ModelConfig, cache: str) -> PreTrainedModel:
-    """The network of a model in few bits with its weights as they are stored, in the memory of the CPU."""
-    whole = replace(model, quantization="none", device_map=None)
-    network, _, _ = weights.load(whole, CAUSAL.network, getattr(torch, model.dtype), {}, cache)
-    return network
 
 
 def masked(

@@ -346,7 +346,6 @@ def _adapt(
     )
     given = calibrated.Given(
         lambda: calibrated.drawn(read(), config.seed),
-        lambda: networks.unrounded(model, config.paths.cache).state_dict(),
     )
     adapted = lora.adapt(network, config.peft, kept, base, model.revision, given)
     if continues(config):

@@ -1,4 +1,4 @@
-"""What adapters are by definition that begin with texts of the training, or with what a rounding took."""
+"""What adapters are by definition that begin with texts of the training."""
 
 import json
 from pathlib import Path
@@ -8,14 +8,12 @@ import pytest
 import torch
 from peft import PeftModel
 from peft.tuners.lora import LoraLayer
-from peft.utils.integrations import dequantize_module_weight
 from torch import Tensor, nn
 
 from figlang.config import ModelConfig, PeftConfig
 from figlang.errors import FiglangError
 from figlang.models import calibrated, checkpoint, lora, networks
 from figlang.scoring.encode import Encoded
-from tests import causal_models
 from tests.models.test_checkpoint import TEXTS
 from tests.models.trained import FORMATS, base, begun, loaded_scores, scores, texts, trained
 
@@ -159,38 +157,3 @@ def test_texts_are_drawn_by_the_seed_and_each_is_read_once() -> None:
     many = [example([number, number + 1]) for number in range(400)]
     assert len(calibrated.drawn(many, 0)) == calibrated.MOST
     assert calibrated.drawn(many, 0) == calibrated.drawn(many[::-1], 0) != calibrated.drawn(many, 1)
-
-
-def four_bits(tmp_path: Path) -> ModelConfig:
-    causal_models.network("llama", hidden_size=64, intermediate_size=128, head_dim=16).save_pretrained(
-        tmp_path / "base"
-    )
-    causal_models.tokenizer().save_pretrained(tmp_path / "base")
-    return ModelConfig(name_or_path=str(tmp_path / "base"), family="causal", quantization="4bit")
-
-
-def test_loftq_begins_with_the_nearest_matrix_to_what_the_rounding_took(tmp_path: Path) -> None:
-    """Its distance is the rest of the singular values, whatever factor is on the adapters."""
-    pytest.importorskip("bitsandbytes", reason="needs figlang[large]")
-    model = four_bits(tmp_path)
-    network, _ = networks.causal(model, "")
-    whole = networks.unrounded(model, "")
-    given = calibrated.Given(weights=whole.state_dict)
-    settings = PeftConfig(name="qlora", r=8, alpha=32, init="loftq")
-    adapted = lora.adapt(network, settings, [], str(tmp_path / "base"), None, given)
-    layers = layers_of(adapted)
-    assert layers
-    for name, layer in layers.items():
-        lost_OI = whole.get_submodule(name).weight.detach() - dequantize_module_weight(layer.get_base_layer())
-        effect_OI = layer.scaling["default"] * (
-            layer.lora_B["default"].weight @ layer.lora_A["default"].weight
-        )
-        rest = torch.linalg.svdvals(lost_OI)[8:].norm()
-        assert float((lost_OI - effect_OI).detach().norm()) == pytest.approx(float(rest), rel=1e-3)
-        assert rest < lost_OI.norm()
-
-
-def test_loftq_without_a_layer_in_4_bits_is_one_sentence() -> None:
-    network, _ = networks.causal(model_of("causal", "llama"), "", TEXTS)
-    with pytest.raises(FiglangError, match=r"peft\.init=loftq: no layer with adapters is in 4 bits"):
-        lora.adapt(network, PeftConfig(name="qlora", r=4, init="loftq"), [], "base", None)

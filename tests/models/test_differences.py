@@ -57,7 +57,6 @@ def test_layers_have_the_ranks_of_the_pattern(tmp_path: Path) -> None:
     [
         ({"name": "dora", "init": "pissa"}, "is for new adapters of peft=lora"),
         ({"name": "lora", "init": "olora", "stack": "continue"}, "is for new adapters of peft=lora"),
-        ({"name": "lora", "init": "loftq"}, "peft.init=loftq is for new adapters of peft=qlora"),
         ({"name": "qlora", "init": "eva"}, "peft.init=eva is for new adapters of peft=lora"),
         ({"name": "lora", "rank_pattern": {"query": 0}}, "with a number above 0 each"),
         ({"name": "lora", "alpha_pattern": "query"}, "with a number above 0 each"),

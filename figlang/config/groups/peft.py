@@ -51,8 +51,8 @@ class PeftConfig(Section):
         "the training, and with more rank where that is needed. pissa: with the largest singular values of "
         "the weights. olora: with an orthonormal basis of the weights. corda: with the part of the weights "
         "that matters most for texts of the training. Adapters of these three are exported with twice their "
-        "rank, for the network as it was. loftq, for peft=qlora: with what the rounding to 4 bits took away.",
-        ("default", "gaussian", "pissa", "olora", "eva", "corda", "loftq"),
+        "rank, for the network as it was.",
+        ("default", "gaussian", "pissa", "olora", "eva", "corda"),
     )
     lr_ratio: float = option(
         1.0,
@@ -95,10 +95,9 @@ class PeftConfig(Section):
             raise FiglangError(
                 f"peft.target_modules={names} must be auto, all-linear or a list such as [q_proj,v_proj]"
             )
-        kind = "qlora" if self.init == "loftq" else "lora"
-        if self.init != "default" and (self.name not in ("none", kind) or self.stack == "continue"):
+        if self.init != "default" and (self.name not in ("none", "lora") or self.stack == "continue"):
             raise FiglangError(
-                f"peft.init={self.init} is for new adapters of peft={kind}; leave it out, or take peft={kind}"
+                f"peft.init={self.init} is for new adapters of peft=lora; leave it out, or take peft=lora"
             )
         for name in ("rank_pattern", "alpha_pattern"):
             given = getattr(self, name)
