@@ -168,7 +168,7 @@ def save(file: Path, rows: Sequence[Row]) -> None:
     """Write rows as a CSV file of docs/results/; what a row does not have is left empty."""
     how = {
         "seed": 0,
-        "data": "made items and predictions",
+        "data": "made predictions",
         "figlang": version("figlang"),
         "machine": "one thread of a busy machine",
         "recorded": f"benchmarks/growth.py, {date.today()}",
