@@ -21,7 +21,7 @@ from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate, as_row, spread
 from figlang.tables import FEW_CLUSTERS, mark, p_value
 from figlang.tables.screen import plain, show_title
-from figlang.tasks.reference import Comparison
+from figlang.tasks.reference import Comparison, Published
 
 TITLES = {
     "accuracy": "accuracy",
@@ -208,7 +208,12 @@ def _best(comparisons: Sequence[Comparison], metric: str) -> str:
     if not usable:
         return NONE if comparisons and metric in ("accuracy", "pair_accuracy") else ""
     best = max(usable, key=lambda published: published.value or 0)
-    return f"{best.value:.2f} % {best.model}"
+    regime = _regime(best)
+    return f"{best.value:.2f} % {best.model}" + (f", {regime}" if regime else "")
+
+
+def _regime(row: Published) -> str:
+    return " ".join(filter(None, (row.setting.get("regime"), row.setting.get("train"))))
 
 
 def published(comparisons: Sequence[Comparison], console: Console) -> None:
@@ -219,9 +224,8 @@ def published(comparisons: Sequence[Comparison], console: Console) -> None:
         for column in ("model", "regime", "metric", "value", "where"):
             table.add_column(column, justify="right" if column == "value" else "left")
         for row in (comparison.published for comparison in usable):
-            regime = " ".join(filter(None, (row.setting.get("regime"), row.setting.get("train"))))
             value = "–" if row.value is None else f"{row.value:.2f} %"
-            table.add_row(row.model, regime, row.metric.replace("_", " "), value, row.table)
+            table.add_row(row.model, _regime(row), row.metric.replace("_", " "), value, row.table)
         console.print(table)
     reasons = Counter(comparison.reason for comparison in comparisons if not comparison.comparable)
     if reasons:

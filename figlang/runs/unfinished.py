@@ -60,5 +60,8 @@ def check(source: str) -> None:
     except (OSError, ValueError):  # of an earlier version
         command = ""
     resumes = f"it is resumed by: {command}" if command else "the command that began it resumes it"
-    best = "epoch=best evaluates its best weights so far" if (folder / BEST).is_file() else ""
-    raise FiglangError("; ".join(filter(None, (f"{source} is an unfinished run", best, resumes))))
+    if (folder / BEST).is_file():
+        best = "epoch=best evaluates its best weights so far"
+    else:
+        best = "it keeps no weights to evaluate (method.selection=heldout keeps them from epoch 1 on)"
+    raise FiglangError(f"{source} is an unfinished run; {best}; {resumes}")

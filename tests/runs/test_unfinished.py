@@ -29,7 +29,7 @@ def test_an_unfinished_run_gives_the_command_that_resumes_it(
     refused = run(tmp_path, "evaluate.py", f"checkpoint={folder}", "data=figqa_sample", "trainer=cpu")
     assert refused.returncode == 2
     said = refused.stderr.splitlines()[-1]
-    assert f"{folder} is an unfinished run" in said
+    assert f"{folder} is an unfinished run; it keeps no weights to evaluate" in said
     assert said.endswith(f"python train.py paths.runs={tmp_path}/runs {' '.join(WORDS)}")
 
     assert run(tmp_path, "train.py", *WORDS).returncode == 0, "the same command goes on"

@@ -34,7 +34,8 @@ class EvaluateConfig(Command):
     )
     epoch: str = option(
         "exported",
-        "exported: the epoch that the run exported. best: of an unfinished run, the best epoch so far.",
+        "exported: the epoch that the run exported. best: of an unfinished run, the best epoch so far; it is "
+        "kept by runs with method.selection=heldout or validation.",
         ("exported", "best"),
     )
     data: DataConfig = field(default_factory=DataConfig)
