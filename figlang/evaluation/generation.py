@@ -35,6 +35,7 @@ from figlang.types import Chat, Generation, Open, Reply
 # In scripts without spaces, no space follows a mark.
 SENTENCE_END = regex.compile(rf"[.!?…]+{CLOSER}*(?=\s|$)|(?:(?![.!?…]){TERMINAL})+{CLOSER}*")
 PATIENCE = 10.0  # seconds, for a template that takes milliseconds
+SPEAKERS = {"system": "", "user": "User: ", "assistant": "Assistant: "}  # before the turns of a plain chat
 # Words whose final period ends no sentence.
 ABBREVIATIONS = ("mr", "mrs", "ms", "dr", "prof", "st", "vs", "etc", "e.g", "i.e", "a.m", "p.m", "approx")
 
@@ -255,31 +256,55 @@ def converse(
     if isinstance(loaded, Served):
         return loaded.endpoint.chat(chats, sampling, settings, letters, progress)
     prompts = worded(loaded, chats, settings)
+    bos = bos_ids(loaded.tokenizer, beginning(loaded, settings))
     if isinstance(loaded, Hosted):
-        written = _hosted(loaded, (), prompts, sampling, progress)
-        return [[Reply(text, cut) for text, cut in several] for several in written]
-    texts = Writer(loaded.network, loaded.tokenizer).write(prompts, sampling, progress=progress)
-    return [[Reply(text, _is_cut(loaded.tokenizer, text, sampling)) for text in several] for several in texts]
+        written = _hosted(loaded, bos, prompts, sampling, progress)
+    else:
+        writer = Writer(loaded.network, loaded.tokenizer, bos)
+        written = [
+            [(text, _is_cut(loaded.tokenizer, text, sampling)) for text in several]
+            for several in writer.write(prompts, sampling, progress=progress)
+        ]
+    return [[_reply(text, cut, settings) for text, cut in several] for several in written]
+
+
+def beginning(loaded: Loaded | Hosted, settings: ProtocolConfig) -> str:
+    """What stands before the text of a conversation: nothing before a template, which begins with the token
+    that its model expects, and the model's own bos before a plain chat."""
+    return loaded.bos() if settings.chat == "plain" else "none"
+
+
+def _reply(text: str, cut: bool, settings: ProtocolConfig) -> Reply:
+    """A reply. A network that knows no chat goes on with a turn of the user, which is not part of it."""
+    said, more, _ = text.partition("\n" + SPEAKERS["user"].strip())
+    return Reply(said, cut and not more) if settings.chat == "plain" else Reply(text, cut)
 
 
 def worded(loaded: Loaded | Hosted, chats: Sequence[str | Chat], settings: ProtocolConfig) -> list[str]:
-    """Conversations as texts that a local model continues, by the template of its tokenizer.
+    """Conversations as texts that a local model continues.
 
     Args:
         loaded: The model.
         chats: The conversations.
-        settings: The protocol, which may have settings of the template.
+        settings: The protocol: whether the tokenizer's template words them, and its settings.
 
     Raises:
         FiglangError: The model has no chat format, or its template fails.
     """
+    if settings.chat == "plain":
+        return [_plain(chatting.messages(chat)) for chat in chats]
     if not loaded.tokenizer.chat_template:
         raise FiglangError(
-            f"{loaded.manifest.name} has no chat format, so that it cannot reply; use scoring=clean, or a "
-            "chat model"
+            f"{loaded.manifest.name} has no chat format, so that it cannot reply; use protocol.chat=plain, "
+            "scoring=clean, or a chat model"
         )
     own = settings.chat_template_kwargs
     return [templated(loaded.tokenizer, chatting.messages(chat), loaded.manifest.name, own) for chat in chats]
+
+
+def _plain(chat: list[dict[str, str]]) -> str:
+    turns = [SPEAKERS[turn["role"]] + turn["content"] for turn in chat]
+    return "\n\n".join([*turns, SPEAKERS["assistant"].rstrip()])
 
 
 def _hosted(

@@ -44,6 +44,12 @@ class ProtocolConfig(Section):
         "Language of the instructions. Also of a question about pairs; published questions stay English.",
         LANGUAGES,
     )
+    chat: str = option(
+        "template",
+        "template: write a conversation as the model's chat template says. plain: write User: or Assistant: "
+        "before each turn, for a network without a chat template.",
+        ("template", "plain"),
+    )
     turns: bool = option(False, "Show the examples of prompt.k as turns of the conversation, not as text.")
     rating: str = option(
         "written",

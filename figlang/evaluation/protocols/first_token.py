@@ -63,7 +63,8 @@ def probabilities(
             Prompted(Item(named[chat], "", "", tuple(answers), None), prompt, tuple(answers))
             for chat, prompt in zip(distinct, prompts, strict=True)
         ]
-        scorer = CausalScorer(speaker.model.network, speaker.model.tokenizer, "none", "error")
+        bos = generation.beginning(speaker.model, speaker.settings)
+        scorer = CausalScorer(speaker.model.network, speaker.model.tokenizer, bos, "error")
         measured = letters.measure(scorer, asked, speaker.progress).by_form if asked else []
         shown = [Probabilities(forms) for forms in measured]
     else:

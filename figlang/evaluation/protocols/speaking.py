@@ -90,10 +90,15 @@ def checked(speaker: Speaker) -> None:
     """Refuse settings that have no effect on a model.
 
     Raises:
-        FiglangError: A setting is for endpoints, and the model is here.
+        FiglangError: A setting is for endpoints, and the model is here, or the other way round.
     """
     settings = speaker.settings
     if isinstance(speaker.model, Served):
+        if settings.chat == "plain":
+            raise FiglangError(
+                "protocol.chat=plain is for a network here; a server writes conversations itself, so leave "
+                "it out"
+            )
         return
     for name, unset in (("constrain", "none"), ("reasoning_effort", None)):
         if (value := getattr(settings, name)) != unset:
