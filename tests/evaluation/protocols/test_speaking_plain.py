@@ -76,7 +76,12 @@ def test_a_plain_chat_is_that_of_a_template_with_the_same_text(settings: dict[st
 
 
 def test_the_text_of_a_plain_chat() -> None:
-    chat = (Turn("system", "Be brief."), Turn("user", "A or B?"), Turn("assistant", "A"), Turn("user", "Why?"))
+    chat = (
+        Turn("system", "Be brief."),
+        Turn("user", "A or B?"),
+        Turn("assistant", "A"),
+        Turn("user", "Why?"),
+    )
     assert generation.worded(model(None), [chat], PLAIN) == [
         "Be brief.\n\nUser: A or B?\n\nAssistant: A\n\nUser: Why?\n\nAssistant:"
     ]
@@ -94,10 +99,10 @@ def test_a_reply_ends_before_the_next_turn_of_the_user(monkeypatch: pytest.Monke
 
 
 def test_without_a_template_the_way_out_is_named() -> None:
-    with pytest.raises(FiglangError, match="no chat format.*protocol.chat=plain"):
+    with pytest.raises(FiglangError, match=r"no chat format.*protocol\.chat=plain"):
         generation.worded(model(None), ["A or B?"], ProtocolConfig())
 
 
 def test_a_server_writes_conversations_itself() -> None:
-    with pytest.raises(FiglangError, match="protocol.chat=plain is for a network here"):
+    with pytest.raises(FiglangError, match=r"protocol\.chat=plain is for a network here"):
         checked(Speaker(Served.__new__(Served), PLAIN, 6))
