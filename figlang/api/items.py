@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from figlang.api import tabular
 from figlang.api.quiet import quietly
-from figlang.api.shown import Shown, clipped, counted
+from figlang.api.shown import Shown, clipped
 from figlang.config import DataConfig, PathsConfig, calling
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
@@ -16,6 +16,7 @@ from figlang.runs import records, spelled
 from figlang.statistics import metrics
 from figlang.tables import Table
 from figlang.tasks import registry
+from figlang.text.amounts import counted
 from figlang.types import Item, Prediction, Split
 
 SHOWN = 5  # items that are shown

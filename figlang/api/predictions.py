@@ -7,7 +7,7 @@ from typing import Any, overload
 
 from figlang.api import tabular
 from figlang.api.quiet import quietly
-from figlang.api.shown import Shown, clipped, counted
+from figlang.api.shown import Shown, clipped
 from figlang.errors import FiglangError
 from figlang.files import folders, ownership
 from figlang.files.whole import slug
@@ -16,6 +16,7 @@ from figlang.runs import answered, kept, records, results, systems
 from figlang.runs.answered import Answered
 from figlang.runs.predictions import write_predictions
 from figlang.tables import Cell, Number, Table
+from figlang.text.amounts import counted
 from figlang.types import Item, Prediction
 
 SHOWN = 5  # predictions that are shown

@@ -46,14 +46,3 @@ def clipped(text: str, most: int = 60) -> str:
     """
     plain = printable(text)
     return plain if len(plain) <= most else f"{plain[: most - 1]}…"
-
-
-def counted(number: int, one: str, several: str = "") -> str:
-    """A number with its noun: 1 item, 2 items.
-
-    Args:
-        number: The number.
-        one: The noun.
-        several: Its plural; empty: with an s.
-    """
-    return f"{number:,} {one if number == 1 else several or f'{one}s'}"

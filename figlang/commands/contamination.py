@@ -15,6 +15,7 @@ from figlang.runs import recomputed, stages
 from figlang.runs.predictions import FORWARD, read_predictions
 from figlang.tasks import overlap, overlap_table
 from figlang.tasks import registry as data
+from figlang.text.amounts import counted
 
 
 @entry("contamination")
@@ -30,9 +31,11 @@ def main(config: ContaminationConfig) -> None:
     ]
     overlaps = overlap.check(train, splits, config.n, before)
     folder = Path(config.output or Path(config.paths.runs) / "data" / f"{config.data.name}-contamination")
-    named = f"{overlaps['training_items']} training items of data={config.data.name}"
+    named = f"{counted(overlaps['training_items'], 'training item')} of data={config.data.name}"
     made = [
-        overlap_table.table(overlaps, named if not before else f"{named} and of {len(before)} stages before")
+        overlap_table.table(
+            overlaps, named if not before else f"{named} and of {counted(len(before), 'stage')} before"
+        )
     ]
     if predicted:
         made.append(overlap_table.by_cleanness(overlaps, splits, predicted))

@@ -4,6 +4,7 @@ It also counts the subjects, relations and objects of metaphors (§3.1).
 """
 
 import logging
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,11 +19,12 @@ from figlang.machine.printing import printable
 from figlang.reports import plots, surface
 from figlang.tables import Cell, Table, drawing
 from figlang.tasks import registry as data
-from figlang.tasks.task import Explained, Frequencies
+from figlang.tasks.task import Frequencies
 from figlang.types import Item, Split
 
 log = logging.getLogger("figlang")
 
+USED_BY = "Evaluate it by this command (MiniLM reads English; `figlang models` lists other models):"
 MOST = 50  # an attribute with more values than this is a number or a name
 
 
@@ -44,17 +46,25 @@ def main(config: DescribeConfig) -> None:
         if explained is not None:
             (new / f"{config.data.name}.yaml").write_text(explained.document, encoding="utf-8")
     if explained is not None:
-        _show(explained, folder / f"{config.data.name}.yaml", console)
+        _show([tables.markdown(explained.parts), explained.examples, explained.document], console)
     for table in made:
         console.print(tables.markdown(table), highlight=False, markup=False, emoji=False, soft_wrap=True)
     console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+    if explained is not None:
+        _show([USED_BY, use(folder / f"{config.data.name}.yaml")], console)
 
 
-def _show(explained: Explained, file: Path, console: Console) -> None:
-    """How a file was read, and the YAML to use it."""
-    shown = [tables.markdown(explained.parts), explained.examples, explained.document]
-    shown.append(f"Use it by data={file}")
-    for line in "\n".join(shown).splitlines():
+def use(document: Path) -> str:
+    """The command that evaluates a described file of one's own.
+
+    Args:
+        document: Its YAML document.
+    """
+    return shlex.join(["figlang", "evaluate", "model=minilm", f"data={document}"])
+
+
+def _show(texts: Sequence[str], console: Console) -> None:
+    for line in "\n".join(texts).splitlines():
         console.print(printable(line), highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
@@ -80,12 +90,12 @@ def _training(config: DescribeConfig, described: Split) -> Sequence[Item]:
 
 
 def counts(split: Split) -> Table:
-    """Count items, groups, and the items with each value of an attribute (an item may have several
+    """Count items, clusters, and the items with each value of an attribute (an item may have several
     values)."""
     items = split.items
     rows: list[tuple[Cell, ...]] = [
         ("items", "", len(items), ""),
-        ("groups", "", len({item.group for item in items}), ""),
+        ("clusters", "", len({item.group for item in items}), ""),
     ]
     names = dict.fromkeys(name for item in items for name in item.attributes)
     for name in names:

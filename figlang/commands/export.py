@@ -13,6 +13,7 @@ from figlang.files import folders
 from figlang.tasks import prompting
 from figlang.tasks import registry as data
 from figlang.tasks.lettered import Lettered
+from figlang.text.amounts import counted, form
 from figlang.types import Split
 
 log = logging.getLogger("figlang")
@@ -35,9 +36,11 @@ def main(config: ExportConfig) -> None:
             inspect.write(lettered, name, new)
         count = len(lettered)
         log.info("run it by: inspect eval %s --model MODEL", folder / f"{name}.py")
-    log.info("%d items in %s", count, folder)
+    log.info("%s in %s", counted(count, "item"), folder)
     if left := len(split.items) - sum(item.gold is not None for item in split.items):
-        log.warning("%d items with hidden labels are left out", left)
+        log.warning(
+            "%d %s left out", left, form(left, "item with a hidden label is", "items with hidden labels are")
+        )
 
 
 def _lettered(config: ExportConfig, split: Split) -> list[Lettered]:

@@ -16,6 +16,7 @@ from figlang.files import folders
 from figlang.files.whole import write_text
 from figlang.reports import figures
 from figlang.tasks import registry as data
+from figlang.text.amounts import counted
 from figlang.training import agreement
 
 if TYPE_CHECKING:
@@ -60,9 +61,12 @@ def _said(config: FindLrConfig, found: "rates.Found") -> str:
     """The suggestion in a sentence."""
     tried = len(found.rates)
     if found.chosen is None:
-        return f"No learning rate can be suggested after {tried} steps; begin with a lower one (lowest=)."
+        steps = counted(tried, "step")
+        return f"No learning rate can be suggested after {steps}; begin with a lower one (lowest=)."
     ended = (
-        "" if tried == config.steps else f" The loss grew fourfold or was not a number after {tried} steps."
+        ""
+        if tried == config.steps
+        else f" The loss grew fourfold or was not a number after {counted(tried, 'step')}."
     )
     return f"method.lr={found.rates[found.chosen]:.2g}: there the loss fell most steeply.{ended}"
 

@@ -10,6 +10,7 @@ from figlang.config.entry import entry
 from figlang.config.verbs.push import PushConfig
 from figlang.release import pushing
 from figlang.tables import Cell, Table
+from figlang.text.amounts import counted
 
 MEGABYTE = 1e6
 
@@ -20,7 +21,7 @@ def main(config: PushConfig) -> None:
     rows: list[tuple[Cell, ...]] = [
         (file.as_posix(), f"{(upload.folder / file).stat().st_size / MEGABYTE:.2f}") for file in upload.files
     ]
-    rows.append((f"{len(upload.files)} files", f"{upload.size / MEGABYTE:.2f}"))
+    rows.append((counted(len(upload.files), "file"), f"{upload.size / MEGABYTE:.2f}"))
     private = "private if it is new" if config.private else "public if it is new"
     title = f"{upload.folder} to {config.repo}, branch {config.branch} ({private})"
     console = Console()

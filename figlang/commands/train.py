@@ -15,7 +15,7 @@ from figlang.files.whole import write_text
 from figlang.models import checkpoint
 from figlang.release import card
 from figlang.reports import concluding, figures, plots, showing, terminal
-from figlang.runs import recomputed, results, teachers, teaching
+from figlang.runs import recomputed, results, spelled, teachers, teaching
 from figlang.runs import training as runs
 from figlang.tasks import overlap_table
 from figlang.tasks import registry as data
@@ -64,7 +64,8 @@ def main(config: TrainConfig) -> None:
         }
         content |= soundness.texts(loaded, validation.items)
         write_text(run.model / "README.md", card.card(loaded.manifest, content))
-        figures.curves(fitted.history, 1 / ready.manifest.options, run.figures)
+        called = spelled.split_in_words("validation", validation.name)
+        figures.curves(fitted.history, 1 / ready.manifest.options, run.figures, called)
         measured = list(assessment.beside(config, others, loaded))
         tracking.finish(config, run, content, fitted.history)
         results.write(run.metrics, content)  # last: with it the run is finished

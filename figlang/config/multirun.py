@@ -9,6 +9,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 
 from figlang.machine.several import shortly
+from figlang.text import amounts
 
 log = logging.getLogger("figlang")
 # Folders of what the runs of this command made.
@@ -38,5 +39,7 @@ def announced() -> Iterator[None]:
 
 
 def typed(word: str) -> str:
-    """A word as a user types it, without the backslashes that Hydra puts before its signs."""
-    return re.sub(r"\\(.)", r"\1", word)
+    """A word as a user types it: without the backslashes that Hydra puts before its signs, and 1e-4 for
+    0.0001."""
+    plain = re.sub(r"\\(.)", r"\1", word)
+    return re.sub(r"(?<==)0\.000\d+$|(?<==)[\d.]+e-\d+$", lambda found: amounts.typed(float(found[0])), plain)

@@ -8,6 +8,7 @@ from figlang.creation.checks import Checked, Look
 from figlang.creation.drafts import Drafts, Fault
 from figlang.statistics import metrics
 from figlang.tables import Cell, Mean, Number, Table
+from figlang.text.amounts import counted, form
 from figlang.types import Item
 
 CHECKS = {
@@ -35,8 +36,12 @@ def counts(drafts: Drafts, found: Checked, splits: Mapping[str, Sequence[Item]])
         *splits.items(),
     ]
     rows = tuple((name, len(some), len({item.group for item in some})) for name, some in listed)
-    notes = () if not drafts.blank else (f"{drafts.blank} rows are blank so far.",)
-    return Table("items", "Items", ("part", "items", "groups"), rows, notes)
+    notes = (
+        ()
+        if not drafts.blank
+        else (f"{drafts.blank} {form(drafts.blank, 'row is', 'rows are')} blank so far.",)
+    )
+    return Table("items", "Items", ("part", "items", "clusters"), rows, notes)
 
 
 def checks(faults: Sequence[Fault], keep: str) -> Table:
@@ -70,9 +75,10 @@ def looks(made: Sequence[Look], flagged: Mapping[str, Sequence[str]]) -> Table |
             seen = None if look.seeing is None else metrics.accuracy(look.seeing)
             rows.append((guesser, look.name, metrics.accuracy(look.blind), str(_ties(look)), seen))
     notes = [
-        f"{guesser}: right in all of its {number[guesser]} looks on "
-        f"{sum(guesser in names for names in flagged.values())} items, which are flagged."
+        f"{guesser}: right in all of its looks ({number[guesser]}) on {counted(many, 'item')}, which "
+        f"{form(many, 'is', 'are')} flagged."
         for guesser in number
+        for many in [sum(guesser in names for names in flagged.values())]
     ]
     if few := [guesser for guesser, many in number.items() if many < 3]:
         notes.append(

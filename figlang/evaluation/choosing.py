@@ -15,6 +15,7 @@ from figlang.models.checkpoint import Loaded
 from figlang.scoring.encode import Batch, Encoded, Encoder
 from figlang.scoring.head import HeadScorer, scorer
 from figlang.tasks.blind import distinct
+from figlang.text.amounts import form
 from figlang.types import Item, Prediction
 
 log = logging.getLogger("figlang")
@@ -157,7 +158,10 @@ def encode_all(encoder: Encoder, items: Sequence[Item]) -> tuple[list[Encoded], 
     """Encoded items, and a note if any input was truncated."""
     encoded, truncated = encoder.encode(items)
     notes = (
-        [f"{truncated} sequences were truncated to model.max_length={encoder.max_length} tokens"]
+        [
+            f"{truncated} {form(truncated, 'sequence was', 'sequences were')} truncated to "
+            f"model.max_length={encoder.max_length} tokens"
+        ]
         if truncated
         else []
     )

@@ -14,7 +14,7 @@ from figlang.types import Prediction
 NOTE = (
     "Blind: the same prompt without the sentence that it is about. A prompt that does not show the sentence "
     "gains nothing. Gain: the accuracy minus the blind accuracy, on the same items. Its interval and p are "
-    "over groups of dependent items."
+    "over clusters of dependent items."
 )
 
 

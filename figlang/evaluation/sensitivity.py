@@ -15,10 +15,11 @@ from figlang.runs.answered import Answered
 from figlang.statistics import metrics
 from figlang.tables import Cell, Mean, Table
 from figlang.tasks import prompting
+from figlang.text.amounts import form
 
 NOTE = (
     "The sd is between wordings; the range is their lowest and highest value. Intervals are over pairs or "
-    "groups of items."
+    "clusters of items."
 )
 
 
@@ -87,7 +88,7 @@ def compared(found: Mapping[str, Answered]) -> Table:
     means: list[Cell] = [Mean.over(each) if (each := _known(column)) else None for column in values]
     ranges: list[Cell] = [_range(_known(column)) for column in values]
     alike, questions = _alike(list(found.values()))
-    same = f"{alike} of {questions} questions have the same choice in all wordings."
+    same = f"{alike} of {questions} questions {form(alike, 'has', 'have')} the same choice in all wordings."
     return Table(
         "sensitivity",
         f"Sensitivity to {len(found)} wordings",

@@ -118,30 +118,24 @@ def texts(loaded: Opened, items: Sequence[Item]) -> dict[str, Any]:
     counts = None if isinstance(loaded, Served) else unknown_tokens(loaded.tokenizer, items)
     if counts is None:
         return {}
-    if counts.unknown:
+    # A few are said once, below the result.
+    if counts.unknown and counts.unknown >= UNFAMILIAR * counts.tokens:
         counted = (
             f"{counts.unknown:,} of {counts.tokens:,} tokens, in {counts.items:,} of {len(items):,} items"
         )
         examples = ", ".join(map(repr, counts.words))
-        if counts.unknown >= UNFAMILIAR * counts.tokens:
-            script = " and ".join(counts.scripts) or "these marks"
-            log.warning(
-                "the tokenizer of %s does not know the script (%s): %s are unknown to it, %s for example. "
-                "The choices say little; "
-                "use a model that was trained on this language",
-                *(loaded.manifest.name, script, counted, examples),
-            )
-        else:
-            log.warning(
-                "the tokenizer of %s does not know %s, %s for example",
-                loaded.manifest.name,
-                counted,
-                examples,
-            )
+        script = " and ".join(counts.scripts) or "these marks"
+        log.warning(
+            "the tokenizer of %s does not know the script (%s): %s are unknown to it, %s for example. "
+            "The choices say little; "
+            "use a model that was trained on this language",
+            *(loaded.manifest.name, script, counted, examples),
+        )
     about = {
         "tokens": counts.tokens,
         "unknown": counts.unknown,
         "items": counts.items,
         "scripts": list(counts.scripts),
+        "words": list(counts.words),
     }
     return {"unknown_tokens": about}

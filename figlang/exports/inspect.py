@@ -8,8 +8,9 @@ from string import ascii_uppercase
 from typing import Any
 
 from figlang.tasks.lettered import Lettered
+from figlang.text.amounts import counted
 
-MODULE = '''"""{name}: {count} items. Made by figlang export tool=inspect.
+MODULE = '''"""{name}: {count}. Made by figlang export tool=inspect.
 
 Run it by: inspect eval {name}.py --model MODEL
 """
@@ -55,7 +56,9 @@ def write(asked: Sequence[Lettered], name: str, folder: Path) -> Path:
     (folder / f"{name}.jsonl").write_text(rows, encoding="utf-8")
     module = folder / f"{name}.py"
     function = re.sub(r"\W", "_", f"figlang_{name}", flags=re.ASCII)
-    module.write_text(MODULE.format(name=name, count=len(asked), function=function), encoding="utf-8")
+    module.write_text(
+        MODULE.format(name=name, count=counted(len(asked), "item"), function=function), encoding="utf-8"
+    )
     return module
 
 

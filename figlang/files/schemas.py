@@ -167,12 +167,13 @@ class GainCell(TypedDict):
 
 @with_config(OPEN)
 class UnknownTokens(TypedDict):
-    """Tokens that the tokenizer does not know."""
+    """Tokens that the tokenizer does not know, and some words with them."""
 
     tokens: Count
     unknown: Count
     items: Count
     scripts: list[str]
+    words: NotRequired[list[str]]
 
 
 @with_config(OPEN)

@@ -41,6 +41,7 @@ from figlang.machine.limits import within as in_time
 from figlang.models import calibrated, differences, kinds, layout
 from figlang.models.adapters import OWN, file_of
 from figlang.models.soundness import validate
+from figlang.text.amounts import form
 
 PATIENCE = 10.0  # seconds; a usual pattern takes milliseconds
 
@@ -277,7 +278,10 @@ def fill(
         expected = get_peft_model_state_dict(adapted, save_embedding_layers=False)
         if expected.keys() != weights.keys():
             other = sorted(expected.keys() ^ weights.keys())
-            raise ValueError(f"{len(other)} weights are not in both, for example {other[0]}")
+            raise ValueError(
+                f"{len(other)} {form(len(other), 'weight is', 'weights are')} not in both, for example "
+                f"{other[0]}"
+            )
         set_peft_model_state_dict(adapted, weights)
     except (OSError, ValueError, RuntimeError, SafetensorError, UnpicklingError) as error:
         raise _unfit(source, settings, error) from error

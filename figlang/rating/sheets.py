@@ -25,6 +25,7 @@ from figlang.files.whole import whole_file, write_text
 from figlang.tables import cell_of_csv
 from figlang.tasks import registry
 from figlang.tasks.scales import Rated
+from figlang.text.amounts import counted
 from figlang.types import Generation
 
 log = logging.getLogger("figlang")
@@ -114,7 +115,9 @@ def page(rows: Sequence[Mapping[str, str]], scale: str) -> str:
     data = json.dumps(
         {"rows": rows, "codes": list(registry.scales()[scale].codes), "columns": COLUMNS}, ensure_ascii=False
     ).replace("<", "\\u003c")
-    return template.replace("{{title}}", escape(f"{len(rows)} answers to rate")).replace("{{data}}", data)
+    return template.replace("{{title}}", escape(counted(len(rows), "answer") + " to rate")).replace(
+        "{{data}}", data
+    )
 
 
 def keyed(folder: Path) -> tuple[str, dict[str, str], dict[str, Generation]]:

@@ -24,6 +24,7 @@ from figlang.tables import (
 )
 from figlang.tables import text as shown
 from figlang.tasks import overlap_table
+from figlang.text.amounts import form
 from figlang.training import displacement
 
 SELECTED = {
@@ -76,7 +77,7 @@ def _before_use(manifest: Manifest, document: Mapping[str, Any]) -> str:
 
 {sentence}Method {markdown_text(manifest.method)}, input format `{manifest.format}`, from {markdown_code(manifest.base)}{titled}{seeded}.
 
-| {data["validation"]["items"]} validation items | value | 95 % interval | n | chance |
+| {data["validation"]["items"]} {form(data["validation"]["items"], "validation item")} | value | 95 % interval | n | chance |
 |---|---|---|---|---|
 {chr(10).join(_results(document))}
 
@@ -90,7 +91,7 @@ def _before_use(manifest: Manifest, document: Mapping[str, Any]) -> str:
 {chr(10).join(commands)}
 ```
 
-- {training["items"]} items, {_epochs(training["epochs"])}, {training["steps"]} steps, {training["precision"]}
+- {training["items"]} {form(training["items"], "item")}, {_epochs(training["epochs"])}, {training["steps"]} {form(training["steps"], "step")}, {training["precision"]}
 - {_cost(training, len(document.get("averaged", [])))}
 - training file sha256 `{data["train"]["sha256"]}`
 - validation file sha256 `{data["validation"]["sha256"]}`
@@ -211,7 +212,7 @@ def _spread(values: Iterable[float]) -> Mean | None:
 
 
 def _epochs(number: int) -> str:
-    return f"{number} epoch{'' if number == 1 else 's'}"
+    return f"{number} {form(number, 'epoch')}"
 
 
 def mean_of(seeds: int, start: float) -> str:
@@ -347,7 +348,7 @@ def _contamination(document: Mapping[str, Any], trained_on: str) -> str:
     count = overlaps.get("training_items", document["data"]["train"]["items"])
     of_teachers = overlaps.get("teacher_items")
     more = "" if of_teachers is None else f" and {of_teachers} that only its teachers were trained on"
-    table = overlap_table.table(overlaps, f"{count} training items{more}")
+    table = overlap_table.table(overlaps, f"{count} {form(count, 'training item')}{more}")
     listed = "".join(f"- {line}\n" for line in overlap_table.ids(overlaps))
     text = f"\n## Contamination\n\n{markdown(table)}" + (
         f"\nContexts, each with its training item:\n\n{listed}" if listed else ""

@@ -31,6 +31,7 @@ from figlang.statistics import common
 from figlang.tables import Table, drawing
 from figlang.tasks import registry as data
 from figlang.tasks.task import Values
+from figlang.text.amounts import counted
 from figlang.types import Item
 
 log = logging.getLogger("figlang")
@@ -65,7 +66,7 @@ def _fill(folder: Path, found: Sequence[Chapter], config: ReportConfig) -> None:
         _files(made, folder, "" if len(found) == 1 else f"{name}/")
         chapters.append((chapter.name, made, browser.columns(chapter, attributes)))
     count = sum(len(chapter.systems) for chapter in found)
-    runs = f"{count} {'run' if count == 1 else 'runs'}"
+    runs = counted(count, "run")
     title = config.title or (found[0].name if len(found) == 1 else f"{len(found)} sets of items")
     lead = f"{runs}. Every share stands with its number of cases and a 95 % interval."
     page.write(folder / "report.html", title, lead, chapters)
@@ -73,7 +74,7 @@ def _fill(folder: Path, found: Sequence[Chapter], config: ReportConfig) -> None:
 
 def _chapter(members: Sequence[System], config: ReportConfig, chosen: People) -> Chapter:
     first = members[0]
-    name = f"{_called(members)}, {len(first.predictions):,} items"
+    name = f"{_called(members)}, {counted(len(first.predictions), 'item')}"
     pools = tuple(systems.pooled(members, names.renaming(config.rename)))
     source = next((one for one in members if "data" in one.content), first)
     try:

@@ -12,6 +12,7 @@ from figlang.errors import FiglangError
 from figlang.files import folders
 from figlang.machine.printing import printable
 from figlang.reports import sweep_figure, sweeping
+from figlang.text.amounts import form
 
 
 def conclude(places: Sequence[Path], output: Path | None = None) -> None:
@@ -31,7 +32,9 @@ def conclude(places: Sequence[Path], output: Path | None = None) -> None:
     table = sweeping.table(runs)
     tables.show([table], table.notes, console)
     if unfinished:
-        _say(console, f"{unfinished} runs are not finished and are left out; their own commands resume them")
+        one = "1 run is not finished and is left out; its own command resumes it"
+        several = f"{unfinished} runs are not finished and are left out; their own commands resume them"
+        _say(console, form(unfinished, one, several))
     if command := sweeping.command(runs):
         _say(console, "The best setting is trained by:")
         _say(console, command)

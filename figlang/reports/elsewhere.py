@@ -11,6 +11,7 @@ from figlang.statistics.metrics import Estimate
 from figlang.tables import Cell, Mean, Table
 from figlang.tasks.reference import Comparison, share
 from figlang.tasks.task import Task
+from figlang.text.amounts import form
 
 SHOWN = (TITLES["accuracy"], TITLES["pair_accuracy"])  # metrics in the figure
 COLUMNS = ("model", "training", "metric", "value", "where", "note")
@@ -175,4 +176,6 @@ def _training(one: Comparison, task: Task) -> str:
     given = one.published.setting
     parts = (given.get("regime"), _today(given.get("train"), task), given.get("question"))
     setting = " ".join(part for part in parts if part and part != "-")  # people have no training data
-    return setting + (f", {given['shots']} examples" if given.get("shots") else "")
+    return setting + (
+        f", {given['shots']} {form(int(given['shots']), 'example')}" if given.get("shots") else ""
+    )

@@ -10,7 +10,7 @@ PEOPLE = "people"
 LISTED = 20  # items that are shown; all of them are in the item browser
 NOTE = (
     "Expected: number of shared errors if the errors were independent. phi: correlation of the errors, 0 if "
-    "they are independent; its interval is over pairs or groups."
+    "they are independent; its interval is over clusters of items."
 )
 ALIKE = "Systems whose errors are most alike come first."
 

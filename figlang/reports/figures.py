@@ -12,6 +12,7 @@ from figlang.files import stored
 from figlang.statistics.metrics import Estimate, as_row
 from figlang.tables import drawing, lettering
 from figlang.tables.drawing import MARKERS, MUTED, SERIES
+from figlang.text.amounts import counted
 
 LINES = {
     "loss": [
@@ -21,19 +22,30 @@ LINES = {
     ],
     "accuracy": [
         ("train", "accuracy", "training items, dropout on", 0, 1.8),
-        ("validation", "accuracy", "validation items", 1, 1.8),
-        ("validation", "pair_accuracy", "validation pairs", 2, 1.8),
+        ("validation", "accuracy", "{} items", 1, 1.8),
+        ("validation", "pair_accuracy", "{} pairs", 2, 1.8),
     ],
 }
 
 
-def curves(rows: Sequence[tuple[int, int, str, str, float]], chance: float, folder: Path) -> None:
-    """Loss and accuracy over the steps as SVG and PNG."""
-    for name, figure in training_curves(rows, chance).items():
+def curves(
+    rows: Sequence[tuple[int, int, str, str, float]], chance: float, folder: Path, evaluated: str
+) -> None:
+    """Loss and accuracy over the steps as SVG and PNG.
+
+    Args:
+        rows: The rows of log.csv (step, epoch, split, metric, value).
+        chance: Accuracy of guessing.
+        folder: Where the figures are written.
+        evaluated: The name of the evaluated split in words.
+    """
+    for name, figure in training_curves(rows, chance, evaluated).items():
         drawing.save(figure, folder / name, ("svg", "png"))
 
 
-def training_curves(rows: Sequence[tuple[int, int, str, str, float]], chance: float) -> dict[str, Any]:
+def training_curves(
+    rows: Sequence[tuple[int, int, str, str, float]], chance: float, evaluated: str = "validation"
+) -> dict[str, Any]:
     """The figures of loss and accuracy, from the rows of log.csv (step, epoch, split, metric, value)."""
     series: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for step, _, split, metric, value in rows:
@@ -54,7 +66,7 @@ def training_curves(rows: Sequence[tuple[int, int, str, str, float]], chance: fl
                         markersize=4,
                         clip_on=False,
                     )
-                    ends.append((*points[-1], label, colour))
+                    ends.append((*points[-1], label.format(evaluated), colour))
             if name == "accuracy":
                 axes.axhline(chance, color=MUTED, linewidth=0.9, linestyle=":")
                 axes.set_ylim(0, 1.02)
@@ -141,7 +153,7 @@ def _bar(content: Mapping[str, Any]) -> tuple[Estimate, Estimate | None]:
 
 def _prompt_title(content: Mapping[str, Any]) -> str:
     facts, items = content["facts"], content["metrics"]["items"]
-    where = f"{content['data_name']} {content['split']}, {items} items"
+    where = f"{content['data_name']} {content['split']}, {counted(items, 'item')}"
     return f"{facts['model']} ({facts['base']})\n{where}, {facts['scoring']}, {facts['norm']}"
 
 

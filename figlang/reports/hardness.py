@@ -17,7 +17,7 @@ from figlang.tasks.task import Beside, Task
 from figlang.types import QUANTITIES
 
 Values = Mapping[str, Mapping[str, Sequence[str]]]  # attribute: item id: values
-INTERVALS = "Intervals and p are over pairs or groups."
+INTERVALS = "Intervals and p are over clusters of items."
 
 
 def attributes(chapter: Chapter, linguistic: Values, reason: str) -> Section | None:

@@ -6,6 +6,7 @@ from itertools import pairwise
 from figlang.runs import names, spelled
 from figlang.runs.systems import Pool
 from figlang.tables import Cell, Table
+from figlang.text.amounts import counted
 
 LONG = 60  # characters of a value in a table; longer ones are cut
 # Settings that stand in the signature of each run, and say nothing to most readers.
@@ -70,4 +71,4 @@ def _trained(value: str, pool: Pool, items: int | None) -> str:
     if value == spelled.UNTRAINED:
         return value
     called = value if preset in ("", value) else f"{value} ({preset})"
-    return called + (f", {items:,} items" if items else "")
+    return called + (f", {counted(items, 'item')}" if items else "")

@@ -15,6 +15,7 @@ from figlang.runs.systems import Pool
 from figlang.statistics.comparison import mean_accuracy, mean_pair_accuracy
 from figlang.statistics.metrics import Estimate, as_row
 from figlang.tables import Cell, Mean, Table
+from figlang.text.amounts import counted
 
 HIDDEN = (
     "Blind accuracy: the same model chooses among the same options with the context hidden. The gain over it "
@@ -238,7 +239,7 @@ def reproduction(chapter: Chapter) -> Section:
                 parts.append(Prose(content["signature"], "code"))
             data = content.get("data", {})
             sources = [
-                f"{role}: {one['source']}, {one['items']} items, sha256 {one['sha256']}"
+                f"{role}: {one['source']}, {counted(one['items'], 'item')}, sha256 {one['sha256']}"
                 for role, one in data.items()
                 if isinstance(one, dict) and "sha256" in one
             ]
@@ -256,7 +257,9 @@ def curves(chapter: Chapter) -> Section | None:
     trained = [system for system in chapter.systems if system.history()]
     for place, system in enumerate(trained[:TRAININGS]):
         chance = as_row(system.content["metrics"], "accuracy")
-        drawn = training_curves(system.history(), (chance.chance or 0.0) if chance else 0.0)
+        drawn = training_curves(
+            system.history(), (chance.chance or 0.0) if chance else 0.0, spelled.split_of(system.content)
+        )
         for name, figure in drawn.items():
             parts.append(Picture(f"{name}-{place + 1}", f"{system.name}: {name} during training.", figure))
     if len(trained) > TRAININGS:

@@ -115,7 +115,7 @@ class Browser {
     this.paired = this.find("pairs").checked;
     this.shown = this.paired ? [...new Set(rows.map((row) => d.groups[row]))].map((group) => this.members[group]) : rows.map((row) => [row]);
     const n = (count) => count.toLocaleString("en");
-    this.find("count").textContent = `${n(items)} of ${n(d.ids.length)} items` + (this.paired ? `, in ${n(this.shown.length)} whole pairs or groups` : "");
+    this.find("count").textContent = `${n(items)} of ${n(d.ids.length)} items` + (this.paired ? `, in ${n(this.shown.length)} whole clusters` : "");
     this.list.scrollTop = this.at = 0;
     this.measure();
   }

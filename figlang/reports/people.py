@@ -10,12 +10,14 @@ from figlang.statistics.common import LEVELS, Answered, level, shares
 from figlang.statistics.comparison import mean_accuracy, mean_pair_accuracy
 from figlang.statistics.metrics import Estimate, accuracy, pair_accuracy
 from figlang.tables import Cell, Table
+from figlang.text.amounts import counted
 from figlang.types import Prediction
 
 Choices = Sequence[Answered]
 NOTE = (
-    "Intervals are over pairs or groups. The majority is the option that most raters chose; a tie is wrong. "
-    "Answers of several raters to one item are not independent of each other, which the intervals respect."
+    "Intervals are over clusters of items. The majority is the option that most raters chose; a tie is "
+    "wrong. Answers of several raters to one item are not independent of each other, which the intervals "
+    "respect."
 )
 CEILING = (
     "Items by how many of their raters are right. Systems are measured on these items alone. Where no rater "
@@ -56,7 +58,7 @@ def line(chapter: Chapter) -> Line | None:
     if not marks:
         return None
     whole = len(rows) == len(chapter.systems[0].predictions)
-    note = f"{called(chapter)}: the option that most of them chose, on {len(rows):,} items."
+    note = f"{called(chapter)}: the option that most of them chose, on {counted(len(rows), 'item')}."
     return Line(called(chapter), marks, "people", elsewhere=not whole, note=note)
 
 
@@ -92,7 +94,7 @@ def _accuracies(chapter: Chapter, known: Mapping[str, tuple[Prediction, Choices]
         runs = [[row for row in run if row.id in known] for run in pool.runs]
         rows.append((pool.name, len(runs[0]), mean_accuracy(runs), mean_pair_accuracy(runs)))
     columns = ("who", "answers", TITLES["accuracy"], TITLES["pair_accuracy"])
-    title = f"People and systems on the {len(known):,} items that people answered"
+    title = f"People and systems on the {counted(len(known), 'item')} that people answered"
     return Table("people_accuracy", title, columns, tuple(rows), (NOTE,), (len(rows) - len(chapter.pools),))
 
 

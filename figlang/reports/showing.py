@@ -23,8 +23,8 @@ def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:
         _show_shortly(content, folder, console)
         return
     compared = compare(content, registry.task_of(content))
-    terminal.published(compared, console)
     terminal.summary(content, compared, title(content), console)
+    terminal.published(compared, console)
     for line, style in ((f"signature {content['signature']}", "dim"), (str(folder), "bold")):
         console.print(
             printable(line), style=style, soft_wrap=True, highlight=False, markup=False, emoji=False
@@ -44,7 +44,17 @@ def title(content: Mapping[str, Any]) -> str:
     """A system: what was evaluated, on which items, and how it was scored."""
     known = names.properties(content)
     how = ", ".join(known[key] for key in ("scoring", "norm") if known[key] not in names.SILENT)
-    return f"{known['model']} on {spelled.evaluated(content)}" + (f", scored {_by(how)}" if how else "")
+    scored = f", scored {_by(how)}" if how else ""
+    return f"{known['model']} on {spelled.evaluated(content)}{scored}{_orders(content)}"
+
+
+def _orders(content: Mapping[str, Any]) -> str:
+    """How often each item was asked, if a chat was shown its options in several orders: n counts them all."""
+    items = content.get("data", {}).get(content["split"], {}).get("items")
+    if "replies" not in content or not items or content["metrics"]["items"] % items:
+        return ""
+    orders = content["metrics"]["items"] // items
+    return "" if orders == 1 else f", each item in {'both' if orders == 2 else orders} orders"
 
 
 def _by(how: str) -> str:

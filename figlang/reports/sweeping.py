@@ -14,6 +14,7 @@ from figlang.errors import FiglangError
 from figlang.runs import recomputed, systems
 from figlang.statistics.metrics import as_row, spread
 from figlang.tables import Cell, Mean, Table
+from figlang.text.amounts import counted, typed
 
 # Groups of held-out items below which a difference in loss is mostly chance.
 ENOUGH = 50
@@ -77,7 +78,7 @@ def _flat(settings: Mapping[str, Any], above: str = "") -> dict[str, str]:
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{above}{name}.")
         else:
-            flat[f"{above}{name}"] = f"{value:g}" if isinstance(value, float) else str(value)
+            flat[f"{above}{name}"] = typed(value) if isinstance(value, float) else str(value)
     return flat
 
 
@@ -123,13 +124,15 @@ def table(runs: Sequence[Run]) -> Table:
     rows = [_row(setting, members, setting == chosen) for setting, members in groups.items()]
     evaluated = ", ".join(dict.fromkeys(str(run.content.get("data_name")) for run in runs))
     columns = (*names, "seeds", LOSS, ACCURACY, "accuracy", "pair accuracy", "")
+    # Columns without a number in any row, and that of the mark if nothing is marked, say nothing.
+    kept = [place for place in range(len(columns)) if any(row[place] not in (None, "") for row in rows)]
     alike = {_seeds(members) for members in groups.values()}
-    of = f"{len(runs)} runs" + (f" of seeds {min(alike)}" if len(alike) == 1 else "")
+    of = counted(len(runs), "run") + (f" of seeds {min(alike)}" if len(alike) == 1 else "")
     return Table(
         "sweep",
         f"{of}, evaluated on {evaluated}",
-        columns,
-        tuple(rows),
+        tuple(columns[place] for place in kept),
+        tuple(tuple(row[place] for place in kept) for row in rows),
         notes=tuple(_notes(groups, chosen)),
         optional=("seeds",) if len(alike) == 1 else (),  # they are in the title too
     )
@@ -180,7 +183,8 @@ def _notes(groups: Mapping[tuple[str, ...], Sequence[Run]], chosen: tuple[str, .
     fewest = min(int(run.selected.get("groups", ENOUGH)) for run in every)
     if fewest < ENOUGH:
         notes.append(
-            f"The held-out part has only {fewest} groups of items. With fewer than {ENOUGH}, small "
+            f"The held-out part has only {counted(fewest, 'cluster')} of items. With fewer than "
+            f"{ENOUGH}, small "
             "differences in loss are chance; a larger method.held_out helps."
         )
     return notes

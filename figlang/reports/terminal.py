@@ -22,6 +22,7 @@ from figlang.statistics.metrics import Estimate, as_row, spread
 from figlang.tables import FEW_CLUSTERS, mark, p_value
 from figlang.tables.screen import plain, show_title
 from figlang.tasks.reference import Comparison, Published
+from figlang.text.amounts import counted, form
 
 TITLES = {
     "accuracy": "accuracy",
@@ -89,7 +90,7 @@ def summary(
     _add_refused(table, content.get("refused", {}))
     _add_parts(table, metrics["accuracy_by"], metrics["items"] - metrics["hidden"])
     if metrics["hidden"] == metrics["items"]:
-        table.add_row(f"{metrics['items']} items, labels hidden", *["–"] * 5)
+        table.add_row(f"{counted(metrics['items'], 'item')}, labels hidden", *["–"] * 5)
     show_title(title, console)
     console.print(table)
     for line in _below(content):
@@ -131,7 +132,7 @@ def in_a_line(content: Mapping[str, Any]) -> str:
         for heading, estimate in found
         if estimate is not None
     ]
-    return ", ".join(told) or f"{content['metrics']['items']} items, labels hidden"
+    return ", ".join(told) or f"{counted(content['metrics']['items'], 'item')}, labels hidden"
 
 
 def cautions(content: Mapping[str, Any]) -> list[str]:
@@ -142,13 +143,17 @@ def cautions(content: Mapping[str, Any]) -> list[str]:
         # A reply that names no option is a tie too, and counted as invalid.
         if ties and "replies" not in content:
             lines.append(
-                f"{ties:,} of {items:,} {name}choices are ties: no option scores above all others. They "
-                "count as wrong."
+                f"{ties:,} of {items:,} {name}choices {form(ties, 'is a tie', 'are ties')}: no option "
+                "scores above all others. "
+                f"{form(ties, 'It counts', 'They count')} as wrong."
             )
     if (unknown := content.get("unknown_tokens", {})).get("unknown"):
-        where = f"{unknown['unknown']:,} of {unknown['tokens']:,} tokens, in {unknown['items']:,} items"
+        where = (
+            f"{unknown['unknown']:,} of {unknown['tokens']:,} tokens, in {counted(unknown['items'], 'item')}"
+        )
+        examples = f", {', '.join(map(repr, words))} for example" if (words := unknown.get("words")) else ""
         scripts = f" Their script: {', '.join(unknown['scripts'])}." if unknown["scripts"] else ""
-        lines.append(f"The tokenizer does not know {where}.{scripts}")
+        lines.append(f"The tokenizer does not know {where}{examples}.{scripts}")
     return lines
 
 
@@ -182,7 +187,7 @@ def cleanness(clean: Mapping[str, Any]) -> str:
         A sentence.
     """
     stages = "" if clean["stages"] == 1 else f", of {clean['stages']} stages"
-    searched = f"{clean['training_items']:,} training items{stages}"
+    searched = f"{counted(clean['training_items'], 'training item')}{stages}"
     if not clean["touched"]:
         return f"All items are clean: none shares text with the {searched}."
     return f"Clean items: without {len(clean['touched']):,} that share text with the {searched}."
@@ -267,8 +272,9 @@ def seeds(run: Path, console: Console) -> None:
     names = ", ".join(str(run["seed"]) for run in runs)
     if one_of_several():
         mean, deviation = spread([run["metrics"]["accuracy"]["value"] for run in runs])
-        line = f"{len(runs)} seeds ({names}): accuracy {100 * mean:.2f} ± {100 * (deviation or 0):.2f}"
-        console.print(line, soft_wrap=True, highlight=False)
+        share = f"{100 * mean:.2f} ± {100 * (deviation or 0):.2f}"
+        line = printable(f"{folder}, {len(runs)} seeds ({names}): accuracy {share}")
+        console.print(line, soft_wrap=True, highlight=False, markup=False, emoji=False)
     else:
         console.print(_over_seeds(runs, names))
         console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)

@@ -10,6 +10,7 @@ from figlang.statistics.clustered import LEVEL
 from figlang.statistics.comparison import mean_accuracy
 from figlang.statistics.metrics import Estimate
 from figlang.tables import p_value, text
+from figlang.text.amounts import counted
 
 METRIC = TITLES["accuracy"]
 
@@ -81,7 +82,9 @@ def _asked(chapter: Chapter, best: Line, line: Line) -> list[str]:
     its = mean_accuracy([[row for row in run if row.id in asked] for run in pool.runs])
     theirs = line.marks[METRIC].value
     who = line.name.removeprefix("people").lstrip(", ")
-    sentence = f"People{f' ({who})' if who else ''} have {100 * theirs:.1f} % of {len(asked):,} items right"
+    sentence = (
+        f"People{f' ({who})' if who else ''} have {100 * theirs:.1f} % of {counted(len(asked), 'item')} right"
+    )
     if its is None:
         return [f"{sentence}."]
     ahead = 100 * (theirs - its.value)

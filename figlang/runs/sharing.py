@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from figlang.errors import FiglangError
 from figlang.runs.systems import System
+from figlang.text.amounts import counted
 
 LISTED = 6  # systems whose number of items an error names
 
@@ -60,4 +61,4 @@ def common(systems: Sequence[System]) -> tuple[list[System], str]:
         for system in systems
     ]
     counts = ", ".join(f"{len(one):,} of {system.name}" for system, one in zip(systems, seen, strict=True))
-    return cut, f"Compared on the {len(shared):,} items that all systems have: {counts}."
+    return cut, f"Compared on the {counted(len(shared), 'item')} that all systems have: {counts}."

@@ -70,15 +70,23 @@ def evaluated(content: Mapping[str, Any]) -> str:
     Args:
         content: A metrics.json with the fields `data_name` and `split`.
     """
-    name, split = str(content["data_name"]), str(content["split"])
-    described = content.get("data", {})
+    name = str(content["data_name"])
     task = registry.task_of(content)
-    settings = described.get("settings", {})
-    file = str(described.get(split, {}).get("name", ""))
-    called = split_in_words(split, file)
+    settings = content.get("data", {}).get("settings", {})
+    called = split_of(content)
     if settings.get("dataset") == "mix" or (task.name and name.removeprefix(f"{task.name}_") in task.sizes):
         return f"{task.title}, {called}"
     return f"{data(name)}, {called}"
+
+
+def split_of(content: Mapping[str, Any]) -> str:
+    """The name of the evaluated split in words.
+
+    Args:
+        content: A metrics.json with the field `split`.
+    """
+    split = str(content["split"])
+    return split_in_words(split, str(content.get("data", {}).get(split, {}).get("name", "")))
 
 
 def split_in_words(split: str, file: str) -> str:

@@ -8,7 +8,8 @@ from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate, spread
 
 FEW_CLUSTERS = (
-    f"† Fewer than {FEW} clusters (pairs, or groups of dependent items): too few to trust an interval."
+    f"† Fewer than {FEW} clusters (pairs, or other items that depend on each other): too few to trust an "
+    "interval."
 )
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from figlang.text.amounts import counted
+
 
 def sentence(took: Mapping[str, Any]) -> str:
     """Say how many tokens were read, how long it took, and how much sharing saved.
@@ -20,7 +22,8 @@ def sentence(took: Mapping[str, Any]) -> str:
         text += f" {', '.join(kept)} had been made by an earlier run, and took more."
     if one_by_one := took.get("one_by_one"):
         text += (
-            f" Measured on {one_by_one['questions']} questions: one by one takes {one_by_one['ratio']:.1f} × "
+            f" Measured on {counted(one_by_one['questions'], 'question')}: one by one takes "
+            f"{one_by_one['ratio']:.1f} × "
             "as long."
         )
     return text

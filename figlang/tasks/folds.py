@@ -9,6 +9,7 @@ from hashlib import sha256
 from figlang.config.data import DataConfig
 from figlang.errors import FiglangError
 from figlang.tasks.twins import twin
+from figlang.text.amounts import counted, form
 from figlang.types import Split
 
 
@@ -56,7 +57,11 @@ def _taken(train: Split, data: DataConfig, wanted: bool) -> Split:
         seen = {twin(item) for item, held in zip(train.items, within, strict=True) if held} - {""}
         kept = [item for item in taken if twin(item) not in seen]
         repeats = len(taken) - len(kept)
-        also = f", and {repeats} items that repeat a text of it" if repeats else ""
+        also = (
+            f", and {counted(repeats, 'item')} that {form(repeats, 'repeats', 'repeat')} a text of it"
+            if repeats
+            else ""
+        )
         note = f"{train.name}: {len(kept)} of {len(train.items)} items; left out are {name}{also}"
         taken = kept
     if not taken:

@@ -8,6 +8,7 @@ from figlang.config import DataConfig, PathsConfig
 from figlang.tables import Table
 from figlang.tables.cells import Cell
 from figlang.tasks import overlap, registry
+from figlang.text.amounts import counted, form
 from figlang.types import Prediction, Split
 
 SHOWN = 12  # ids that a card lists; all are in metrics.json
@@ -58,9 +59,10 @@ def table(found: Mapping[str, Any], title: str) -> Table:
 
 def method(found: Mapping[str, Any]) -> str:
     """A sentence about the method of the search."""
+    dropped = len(found["dropped"])
     left = (
-        f"{len(found['dropped'])} training items whose metaphor is one of an evaluation split were left "
-        "out before."
+        f"{counted(dropped, 'training item')} whose metaphor is one of an evaluation split "
+        f"{form(dropped, 'was', 'were')} left out before."
     )
     alike = (
         f" Near-duplicate: a training context with a Jaccard similarity of {found['alike']:g} or more, by "

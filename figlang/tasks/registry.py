@@ -21,6 +21,7 @@ from figlang.tasks.own.task import Own, OwnFiles
 from figlang.tasks.scales import Scale
 from figlang.tasks.task import Task
 from figlang.tasks.winogrande.task import WinoGrande
+from figlang.text.amounts import form
 from figlang.types import Split
 
 TASKS: dict[str, Task] = {
@@ -289,5 +290,8 @@ def _labelled(train: Split) -> Split:
         )
     if len(items) == len(train.items):
         return train
-    note = f"{train.name}: {len(train.items) - len(items)} items with hidden labels left out of training"
+    hidden = form(
+        left := len(train.items) - len(items), "item with a hidden label", "items with hidden labels"
+    )
+    note = f"{train.name}: {left} {hidden} left out of training"
     return replace(train, items=items, notes=(*train.notes, note))

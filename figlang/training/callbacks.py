@@ -25,12 +25,14 @@ from figlang.training.base import SELECTION, SELECTION_ACCURACY
 from figlang.training.sharded import local
 from figlang.types import Item
 
+# What is said of an epoch; None stands for the name of the evaluated split.
 SHOWN = (
-    ("train", "loss"),
-    ("train", "accuracy"),
-    ("selection", "loss"),
-    ("validation", "accuracy"),
-    ("validation", "pair_accuracy"),
+    ("train", "loss", "train"),
+    ("train", "accuracy", "train"),
+    ("selection", "loss", "held-out"),
+    ("selection", "accuracy", "held-out"),
+    ("validation", "accuracy", None),
+    ("validation", "pair_accuracy", None),
 )
 
 
@@ -54,10 +56,13 @@ class History(Callback):
         validating: The part of it that validation took.
     """
 
-    def __init__(self, path: Path, validation: tuple[Item, ...], logger: logging.Logger) -> None:
+    def __init__(
+        self, path: Path, validation: tuple[Item, ...], logger: logging.Logger, called: str = "validation"
+    ) -> None:
         self.path = path
         self.logger = logger
         self.validation = validation
+        self.called = called
         self.rows: list[tuple[int, int, str, str, float]] = []
         self.seconds = self.validating = 0.0
         self._loss, self._right, self._seen = MeanMetric(), SumMetric(), SumMetric()
@@ -178,15 +183,19 @@ class History(Callback):
                 self._add(trainer, "selection", "accuracy", share)
         if not trainer.is_global_zero:
             return
-        latest = {row[2:4]: row[4] for row in self.rows}
-        shown = ", ".join(
-            f"{split} {metric.replace('_', ' ')} {latest[split, metric]:.3f}"
-            for split, metric in SHOWN
-            if (split, metric) in latest
-        )
-        self.logger.info("epoch %d of %s: %s", trainer.current_epoch + 1, trainer.max_epochs, shown)
+        self.logger.info("epoch %d of %s: %s", trainer.current_epoch + 1, trainer.max_epochs, self._latest())
         with whole_file(self.path) as beside, beside.open("w", newline="") as file:
             csv.writer(file).writerows([("step", "epoch", "split", "metric", "value"), *self.rows])
+
+    def _latest(self) -> str:
+        """The last numbers in words: losses, and shares in per cent as in the tables of an evaluation."""
+        latest = {row[2:4]: row[4] for row in self.rows}
+        return ", ".join(
+            f"{name or self.called} {metric.replace('_', ' ')} "
+            + (f"{value:.3f}" if metric == "loss" else f"{100 * value:.1f} %")
+            for split, metric, name in SHOWN
+            if (value := latest.get((split, metric))) is not None
+        )
 
     def _add(self, trainer: Trainer, split: str, metric: str, value: float) -> None:
         self.rows.append((trainer.global_step, trainer.current_epoch, split, metric, value))
@@ -351,7 +360,7 @@ class Health(Callback):
         right = round(self.history.train_accuracy * self.history.seen)
         test = binomtest(right, self.history.seen, self.chance)
         if test.pvalue > 0.01 and test.proportion_ci().high < self.chance + ABOVE_CHANCE:
-            share = f"{self.history.train_accuracy:.1%} of {self.history.seen}"
+            share = f"{100 * self.history.train_accuracy:.1f} % of {self.history.seen:,}"
             self._find(
                 trainer,
                 "collapsed",

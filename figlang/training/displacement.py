@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from figlang.scoring.tree.branching import EncodedStrings, StringBatch, StringScorer
+from figlang.text.amounts import form
 
 MOST = 100  # items that are looked at
 TOGETHER = 8
@@ -81,7 +82,8 @@ def sentence(measured: dict[str, Any]) -> str:
         return ""
     before, after = measured["before"], measured["after"]
     return (
-        f"log-probability per token, of {after['items']} validation items, before and after: "
+        f"log-probability per token, of {after['items']} {form(after['items'], 'validation item')}, "
+        "before and after: "
         f"right answers {before['gold']:.2f} and {after['gold']:.2f}, "
         f"wrong answers {before['wrong']:.2f} and {after['wrong']:.2f}"
     )

@@ -18,8 +18,10 @@ from transformers import PreTrainedModel
 
 from figlang.config import MethodConfig, TrainConfig
 from figlang.errors import INTERRUPTED, TERMINATED, FiglangError, damage
+from figlang.runs import spelled
 from figlang.runs.training import Run
 from figlang.scoring.encode import padding
+from figlang.text.amounts import counted
 from figlang.training import averaged, likelihood, memory, near_start, saving, selection, throughput
 from figlang.training.base import ChoiceModule, NonFiniteLossError
 from figlang.training.callbacks import Health, History, Preemption
@@ -114,7 +116,8 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     sharded = config.trainer.strategy in SHARDED
     fitted = _fitted(network, sharded)
     module = ready.kind(fitted, method, ready.score, steps, config.seed, config.peft.lr_ratio)
-    history = History(run.folder / "log.csv", ready.validation.items, log)
+    called = spelled.split_in_words("validation", ready.validation.name)
+    history = History(run.folder / "log.csv", ready.validation.items, log, called)
     health = Health(history, ready.chance, _head(fitted, ready), log)
     saver = Preemption(run.checkpoint)
     trainer = trainer_of(config, run, [*_guiding(method, fitted), history, health, saver])
@@ -241,13 +244,13 @@ def _announce(config: TrainConfig, run: Run, ready: Prepared, steps: int, traine
     # debug=fast takes such a network whatever model= names, and its numbers mean nothing.
     tiny = " (a tiny network of random weights, model.init=tiny)" if config.model.init == "tiny" else ""
     log.info(
-        "training %s%s on %s: %d items, %d epochs, %d steps, %s",
+        "training %s%s on %s: %s, %s, %s, %s",
         config.model.name,
         tiny,
         config.data.name,
-        len(ready.train.items),
-        config.method.epochs,
-        steps,
+        counted(len(ready.train.items), "item"),
+        counted(config.method.epochs, "epoch"),
+        counted(steps, "step"),
         config.trainer.precision,
     )
     if ready.share < 1:

@@ -24,6 +24,7 @@ from figlang.errors import FiglangError
 from figlang.scoring.tree.branching import EncodedStrings, StringBatch, StringScorer
 from figlang.scoring.wording import Wording
 from figlang.tasks import registry
+from figlang.text.amounts import counted
 from figlang.training.cross_entropy import CrossEntropyModule
 
 
@@ -57,7 +58,7 @@ def texts(config: TrainConfig) -> tuple[list[str], list[str]]:
         )
     wording = Wording(ScoringConfig(), PromptConfig(), known[0].cut)
     found = list(dict.fromkeys(wording.of(item).example(item) for item in known))
-    note = f"method.anchor=kl reads {len(found)} texts of {method.anchor_data} @{split.sha256[:8]}"
+    note = f"method.anchor=kl reads {counted(len(found), 'text')} of {method.anchor_data} @{split.sha256[:8]}"
     return found, [note]
 
 

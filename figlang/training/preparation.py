@@ -31,6 +31,7 @@ from figlang.scoring.tree.branching import EncodedStrings, PromptedScorer, Strin
 from figlang.scoring.wording import Wording, check_alone
 from figlang.tasks.mix import original
 from figlang.tasks.twins import twin
+from figlang.text.amounts import counted, form
 from figlang.training import distillation, near_base
 from figlang.training.agreement import continues, step_wide
 from figlang.training.anchored import AnchoredModule
@@ -152,7 +153,7 @@ def select(
     count = max(1, round(method.held_out * len(groups)))
     if count == len(groups):
         raise FiglangError(
-            f"{train.source} has {len(groups)} group of items and none can be held out; use "
+            f"{train.source} has {counted(len(groups), 'cluster')} of items and none can be held out; use "
             "method.selection=none"
         )
     out = set(random.Random(seed).sample(groups, count))
@@ -160,15 +161,18 @@ def select(
     others = [item for item in train.items if original(item.group) not in out]
     seen = {text for item in selected if (text := twin(item))}
     kept = tuple(item for item in others if twin(item) not in seen)
-    notes = [f"{train.name}: {len(selected)} items of {count} groups held out to select the exported epoch"]
+    notes = [
+        f"{train.name}: {counted(len(selected), 'item')} of {counted(count, 'cluster')} held out to "
+        "select the exported epoch"
+    ]
     if not kept:
         raise FiglangError(
             f"every text of {train.source} is among those held out too; use method.selection=none"
         )
     if len(kept) < len(others):
         notes.append(
-            f"{train.name}: {len(others) - len(kept)} items whose text is among those held out are not "
-            "trained on"
+            f"{train.name}: {counted(left := len(others) - len(kept), 'item')} whose text is among those "
+            f"held out {form(left, 'is', 'are')} not trained on"
         )
     return kept, selected, notes
 

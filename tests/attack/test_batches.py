@@ -167,7 +167,7 @@ def test_requests_of_another_command_wait_for_their_results(tmp_path: Path) -> N
         batch.write(tmp_path, OTHER)
     assert [path.read_bytes() for path in tmp_path.glob("requests-*")] == [before]
     (tmp_path / "results.jsonl").write_text(result(CALLS[0]) + result(CALLS[1], {}, 500))
-    with pytest.raises(FiglangError, match="1 requests of another command without results"):
+    with pytest.raises(FiglangError, match="1 request of another command without results"):
         batch.write(tmp_path, OTHER)
     (tmp_path / "results.jsonl").write_text("".join(map(result, CALLS)))
     (path,) = batch.write(tmp_path, OTHER)

@@ -51,7 +51,11 @@ def option(message: str, wanted: str) -> str:
 
 @pytest.mark.parametrize("data", ["figqa_sample", "miqa_sample"])
 def test_letters_need_a_chat_only(
-    here: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, data: str
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+    data: str,
 ) -> None:
     caplog.set_level("INFO")
     stub = Stub(completes=False, reply=lambda message: "<think>The answer is B</think>The answer is A.")
@@ -68,6 +72,8 @@ def test_letters_need_a_chat_only(
     assert content["metrics"]["first_option"]["value"] == 1.0
     assert content["replies"]["invalid"]["value"] == 0
     assert "|scoring:letter(chat,greedy,orders=" in content["signature"]
+    heading = next(line for line in capsys.readouterr().out.splitlines() if "scored by letters" in line)
+    assert heading.endswith(", each item in both orders") == (data == "figqa_sample")
     assert "backward" not in content
     rows = [json.loads(line) for line in (here / "out" / "replies.jsonl").read_text().splitlines()]
     assert [row["letter"] for row in rows] == ["A"] * count

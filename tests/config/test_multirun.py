@@ -17,6 +17,10 @@ QUIET = ["model=minilm", "model.init=tiny", "blind=false", "trainer.progress=fal
         (r"model.endpoint=http\://localhost\:8000/v1", "model.endpoint=http://localhost:8000/v1"),
         (r"prompt.template='a \(b\)'", "prompt.template='a (b)'"),
         ("seed=1", "seed=1"),
+        ("method.lr=0.0001", "method.lr=1e-4"),
+        ("method.lr=1.5e-05", "method.lr=1.5e-5"),
+        ("method.lr=0.01", "method.lr=0.01"),
+        ("name=0.0001b", "name=0.0001b"),
     ],
 )
 def test_words_are_shown_as_they_are_typed(word: str, plain: str) -> None:

@@ -91,7 +91,7 @@ def test_the_summary_stands_beside_chance_and_on_published_items_beside_people(
         ("best published", None, Mean(0.7916), None, None),
         ("best published, other items", None, Mean(0.9032), None, None),
     ]
-    assert notes[0] == "people, published: figqa2022, Table 4; measured on test, this is validation."
+    assert notes[0] == "people, published: figqa2022, Table 4; measured on test, this is dev."
     assert "GPT-3 Curie, finetuned train.csv, figqa-repo" in notes[2]
 
 
@@ -389,7 +389,7 @@ def test_a_run_that_is_none_is_named(tmp_path: Path) -> None:
 def test_a_data_set_is_counted_by_attribute(sample: Split) -> None:
     found = {row[:2]: row[2] for row in counts(sample).rows}
     assert found["items", ""] == len(sample.items)
-    assert found["groups", ""] == len(sample.items) // 2
+    assert found["clusters", ""] == len(sample.items) // 2
     assert found["commonsense", "objects"] == sum(
         "objects" in item.attributes["commonsense"] for item in sample.items
     )

@@ -44,9 +44,9 @@ FOUR = [run(0, 0.5, 0.8), run(1, 0.7, 0.9), run(0, 0.4, 0.6, SMALL), run(1, 0.6,
 def test_a_row_has_means_over_seeds_by_hand() -> None:
     table = sweeping.table(FOUR)
     assert table.columns == (
-        *("method.lr", "seeds", "held-out loss", "held-out accuracy", "accuracy", "pair accuracy"),
+        *("method.lr", "seeds", "held-out loss", "held-out accuracy", "accuracy"),
         "",
-    )
+    ), "no run has pairs"
     first, second = table.rows
     # 0.5 and 0.7 have the mean 0.6 and the standard deviation 0.1 · √2.
     assert first[:3] == ("0.001", "0, 1", "0.6000 ± 0.1414")
@@ -79,9 +79,23 @@ def test_the_lowest_held_out_loss_is_best_whatever_the_accuracy() -> None:
 def test_without_a_held_out_loss_nothing_is_marked() -> None:
     runs = [*FOUR[:3], run(1, None, 0.99, SMALL)]
     table = sweeping.table(runs)
-    assert {row[-1] for row in table.rows} == {""}
+    assert table.columns[-1] == "accuracy", "without a mark its column says nothing"
+    assert "held-out loss" in table.columns, "three runs have one"
     assert any("No setting is marked" in note for note in table.notes)
     assert sweeping.command(runs) is None
+
+
+def test_columns_that_are_empty_in_all_rows_are_left_out() -> None:
+    table = sweeping.table([run(0, None, 0.8), run(0, None, 0.6, SMALL)])
+    assert table.columns == ("method.lr", "seeds", "accuracy")
+    assert {len(row) for row in table.rows} == {3}
+
+
+def test_a_rate_is_shown_as_it_is_typed(tmp_path: Path) -> None:
+    assert sweeping._flat({"method": {"lr": 0.0001, "epochs": 3}}) == {
+        "method.lr": "1e-4",
+        "method.epochs": "3",
+    }
 
 
 def test_the_command_has_the_best_value_and_all_its_seeds() -> None:
@@ -108,7 +122,7 @@ def test_the_name_of_a_preset_stands_for_what_it_determines() -> None:
 @pytest.mark.parametrize(("groups", "small"), [(49, True), (50, False)])
 def test_few_held_out_groups_are_said_to_be_too_small(groups: int, small: bool) -> None:
     runs = [run(0, 0.5, 0.8, groups=groups), run(0, 0.4, 0.6, SMALL, groups=groups)]
-    assert any("only 49 groups" in note for note in sweeping.table(runs).notes) == small
+    assert any("only 49 clusters" in note for note in sweeping.table(runs).notes) == small
 
 
 def test_a_selection_by_the_evaluated_items_is_said_to_be_optimistic() -> None:

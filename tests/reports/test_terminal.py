@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from figlang.machine.several import shortly
 from figlang.reports import figures
 from figlang.reports import terminal as report
 from figlang.runs.predictions import write_predictions
@@ -112,6 +113,24 @@ def test_every_category_has_a_line_with_its_n(category: str, shown: str) -> None
 
 def test_metrics_without_pairs_have_no_pair_lines() -> None:
     assert "pair accuracy" not in text(summary([row(1, "1", 0, 0), row(2, "2", 1, 1)]))
+
+
+@pytest.mark.parametrize(
+    ("unknown", "items", "said"),
+    [
+        (1, 1, "The tokenizer does not know 1 of 900 tokens, in 1 item, '🍝' for example."),
+        (3, 2, "The tokenizer does not know 3 of 900 tokens, in 2 items, '🍝' for example."),
+    ],
+)
+def test_a_number_stands_with_its_own_form_of_a_word(unknown: int, items: int, said: str) -> None:
+    found = {"unknown": unknown, "tokens": 900, "items": items, "scripts": [], "words": ["🍝"]}
+    assert report.cautions({"metrics": measure(ROWS), "unknown_tokens": found}) == [said]
+
+
+def test_a_tie_and_several_ties() -> None:
+    for ties, said in ((1, "1 of 4 choices is a tie: no option"), (2, "2 of 4 choices are ties: no option")):
+        (line,) = report.cautions({"metrics": {**measure(ROWS), "ties": ties}})
+        assert line.startswith(said)
 
 
 def test_hidden_labels_are_said_to_be_hidden() -> None:
@@ -262,6 +281,14 @@ def test_seeds_come_in_the_order_of_numbers(tmp_path: Path) -> None:
     assert "3 seeds (9, 10, 100)" in words(seeds(tmp_path, own=9))
 
 
+def test_seeds_of_one_of_several_settings_name_their_folder(tmp_path: Path) -> None:
+    for seed, right in enumerate((6, 8)):
+        run(tmp_path / "minilm-lr", seed, right)
+    with shortly():
+        said = words(seeds(tmp_path / "minilm-lr"))
+    assert f"{tmp_path}/minilm-lr, 2 seeds (0, 1): accuracy 70.00 ± 14.14" in said
+
+
 def test_a_single_run_has_no_table_of_seeds(tmp_path: Path) -> None:
     run(tmp_path, 0, 7)
     assert text(seeds(tmp_path)) == ""
@@ -307,7 +334,7 @@ HISTORY = [
 
 
 def test_curves_are_drawn_as_vector_and_pixels(tmp_path: Path) -> None:
-    figures.curves(HISTORY, 0.5, tmp_path / "figures")
+    figures.curves(HISTORY, 0.5, tmp_path / "figures", "dev")
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {
         "loss.svg",
         "loss.png",
@@ -316,8 +343,15 @@ def test_curves_are_drawn_as_vector_and_pixels(tmp_path: Path) -> None:
     }
 
 
+def test_a_curve_has_the_name_of_the_split(tmp_path: Path) -> None:
+    figures.curves(HISTORY, 0.5, tmp_path / "figures", "dev")
+    drawn = (tmp_path / "figures" / "accuracy.svg").read_text()
+    assert ">dev items</text>" in drawn
+    assert "validation" not in drawn
+
+
 def test_the_axes_of_a_figure_are_named(tmp_path: Path) -> None:
-    figures.curves(HISTORY, 0.5, tmp_path / "figures")
+    figures.curves(HISTORY, 0.5, tmp_path / "figures", "dev")
     drawn = (tmp_path / "figures" / "loss.svg").read_text()
     assert ">optimizer step</text>" in drawn
     assert ">loss</text>" in drawn

@@ -111,7 +111,7 @@ def test_a_table_counts_and_names_without_text() -> None:
     )
     made = table(document, "1 training item")
     assert made.rows == (("own", "validation", 2, "1 (50.0 %)", "1 (50.0 %)", "1 (50.0 %)"),)
-    assert "1 training items whose metaphor" in made.notes[0]
+    assert "1 training item whose metaphor" in made.notes[0]
     assert ids(document) == ["own validation: ours = theirs"]
     assert "clock" not in json.dumps(document)
 

@@ -73,7 +73,7 @@ def test_comparable_numbers_are_of_the_same_split(split: str, upstream: str) -> 
 
 def test_a_run_on_dev_is_told_that_the_papers_numbers_are_of_test() -> None:
     compared = named(fig_qa("figqa_medium", "validation", published_data=True), "Human", "accuracy")
-    assert (compared.comparable, compared.reason) == (False, "measured on test, this is validation")
+    assert (compared.comparable, compared.reason) == (False, "measured on test, this is dev")
 
 
 def test_nothing_is_comparable_with_a_run_on_training_data() -> None:

@@ -149,3 +149,22 @@ def test_the_logged_rate_is_the_one_that_the_step_used(tmp_path: Path) -> None:
     optimizer.param_groups[0]["lr"] = 0.25  # the schedule steps before the end of the batch is told
     history.on_train_batch_end(fit, module, {"mean": torch.tensor(0.1), "cases": torch.tensor(1)}, None, 0)
     assert (1, 0, "train", "lr", 0.5) in history.rows
+
+
+def test_an_epoch_is_told_in_the_units_of_the_tables(tmp_path: Path) -> None:
+    history = History(tmp_path / "log.csv", (), LOGGER, "dev")
+    values = {
+        ("train", "loss"): 0.8004,
+        ("train", "accuracy"): 0.615,
+        ("selection", "loss"): 0.7,
+        ("selection", "accuracy"): 0.55,
+        ("validation", "accuracy"): 0.5871,
+        ("validation", "pair_accuracy"): 0.2011,
+    }
+    history.rows = [(7, 0, *named, 0.1) for named in values] + [
+        (9, 1, *named, value) for named, value in values.items()
+    ]
+    assert history._latest() == (
+        "train loss 0.800, train accuracy 61.5 %, held-out loss 0.700, held-out accuracy 55.0 %, "
+        "dev accuracy 58.7 %, dev pair accuracy 20.1 %"
+    )

@@ -47,7 +47,7 @@ def test_held_out_pairs_are_whole_seeded_and_not_trained_on() -> None:
     assert not {item.group for item in kept} & {item.group for item in selected}
     assert sorted(item.id for item in (*kept, *selected)) == sorted(item.id for item in TRAIN.items)
     assert select(method, TRAIN, DEV, seed=0)[1] == selected != select(method, TRAIN, DEV, seed=1)[1]
-    assert "8 items of 4 groups held out" in notes[0]
+    assert "8 items of 4 clusters held out" in notes[0]
 
 
 def test_no_held_out_text_is_trained_on_through_a_repeated_row() -> None:

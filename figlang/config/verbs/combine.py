@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from figlang.config.section import AMOUNT, RUNS, Command, option, words
 from figlang.errors import FiglangError
+from figlang.text.amounts import counted
 
 
 @dataclass
@@ -36,7 +37,9 @@ class CombineConfig(Command):
             raise FiglangError("weights= and fit= both say the weights; give one of them")
         if self.weights and len(self.weights) != len(self.runs):
             raise FiglangError(
-                f"weights= has {len(self.weights)} numbers for {len(self.runs)} systems; give one for each"
+                f"weights= has {counted(len(self.weights), 'number')} for "
+                f"{counted(len(self.runs), 'system')}; give "
+                "one for each"
             )
         if self.weights and not any(self.weights):
             raise FiglangError("every number of weights= is 0, so nothing would be chosen; raise one")

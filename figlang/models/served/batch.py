@@ -17,6 +17,7 @@ from figlang.files.redaction import redacted
 from figlang.files.whole import lock, write_lines
 from figlang.models.served.refusal import FILTER, Answer, refusal, refused
 from figlang.models.served.store import Call, Store
+from figlang.text.amounts import counted
 
 PREFIX = "requests-"
 MOST = 50_000  # requests in a file, by OpenAI's limit
@@ -77,7 +78,8 @@ def _check_unsent(folder: Path, earlier: Sequence[Path], known: Collection[str])
         answered = {key for path in folder.glob("*.jsonl") if path not in waiting for key in _keys(path)}
         if mine := next((path for path, keys in waiting.items() if keys - answered), None):
             raise FiglangError(
-                f"{mine} has {len(waiting[mine] - answered)} requests of another command without results; "
+                f"{mine} has {counted(len(waiting[mine] - answered), 'request')} of another command "
+                "without results; "
                 "send it and put its results there first, delete it, or give another model.batch=DIR"
             )
 

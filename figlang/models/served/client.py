@@ -28,6 +28,7 @@ from figlang.models.served.cost import ENOUGH, PROBES, Meter
 from figlang.models.served.planning import Plan
 from figlang.models.served.refusal import FILTER, FILTERED, Answer, EndpointError, refusal, refused
 from figlang.models.served.store import Call, Store
+from figlang.text.amounts import counted, form
 
 log = logging.getLogger("figlang")
 
@@ -112,10 +113,11 @@ class Client:
             ]
             if useless := sum(call in store for call in missing):
                 log.warning(
-                    "%d answers stored in %s cannot be used and are asked for again", useless, store.path
+                    "%d %s stored in %s cannot be used; %s asked for again",
+                    *(useless, form(useless, "answer"), store.path, form(useless, "it is", "they are")),
                 )
             if store.damaged:
-                log.warning("%d damaged lines skipped in %s", store.damaged, store.path)
+                log.warning("%s skipped in %s", counted(store.damaged, "damaged line"), store.path)
             if self.model.dry_run:
                 return self._planned(calls, missing)
             if self.model.batch is not None:
@@ -132,7 +134,7 @@ class Client:
                     raise FiglangError(self._resumable(str(error), wanted)) from error
             else:
                 log.info(
-                    "all %d answers are already stored in %s; no request is sent", len(wanted), store.path
+                    "every answer is already stored in %s (%d); no request is sent", store.path, len(wanted)
                 )
             answers = {key: store[call] for key, call in wanted.items()}
             for key, answer in answers.items():
@@ -157,7 +159,10 @@ class Client:
         stored, failed = batch.read(folder, missing, self.store, unusable)
         log.info("%d results of %s are stored", stored, folder)
         if failed:
-            log.warning("%d requests of the batch failed and are written again (%s)", len(failed), failed[0])
+            some = form(
+                len(failed), "request of the batch failed and is", "requests of the batch failed and are"
+            )
+            log.warning("%d %s written again (%s)", len(failed), some, failed[0])
         left = [
             call for call in missing if call not in self.store or _useless(call, self.store[call], unusable)
         ]
@@ -165,7 +170,8 @@ class Client:
             files = ", ".join(map(str, batch.write(folder, left, known)))
             sent, received = self.meter.estimate(left)
             raise FiglangError(
-                f"{len(left)} requests are written, about {self.meter.says(sent, received, most=True)}; send "
+                f"{len(left)} {form(len(left), 'request is', 'requests are')} written, about "
+                f"{self.meter.says(sent, received, most=True)}; send "
                 f"{files} as a batch, put the file of results into {folder}, and run the same command again"
             )
         return left
@@ -182,10 +188,11 @@ class Client:
         most = self.model.max_cost
         probed = f"{sent:,} tokens in; {PROBES} of them are sent first, to estimate the cost"
         log.info(
-            "%d requests to %s (%d more are stored), about %s",
-            len(missing),
+            "%s to %s (%d more %s stored), about %s",
+            counted(len(missing), "request"),
             self.model.base_url,
             wanted - len(missing),
+            form(wanted - len(missing), "is", "are"),
             self.meter.says(sent, received, most=True) if len(missing) < ENOUGH else probed,
         )
         if most is not None and self.meter.cost + self.meter.price(sent, 0) > most:
@@ -274,8 +281,8 @@ class _Run:
             # that.
             self._stopped = True
             log.warning(
-                "interrupted: waiting for %d requests in flight; interrupt again to give them up",
-                len(self._flying),
+                "interrupted: waiting for %s in flight; interrupt again to give up",
+                counted(len(self._flying), "request"),
             )
             await workers
             raise

@@ -6,6 +6,7 @@ from figlang.errors import FiglangError
 from figlang.models.served.cost import Meter
 from figlang.models.served.refusal import Answer
 from figlang.models.served.store import Call
+from figlang.text.amounts import counted, form
 
 
 class NothingSentError(FiglangError):
@@ -49,8 +50,10 @@ class Plan:
         at_once = max(1, min(model.concurrency, len(calls)))
         seconds = received / model.speed / at_once
         speed = f"{model.speed:g} tokens a second in each of {at_once} at a time (model.speed)"
+        stored = len(self._stored)
         return (
-            f"dry run: {len(calls):,} requests to {model.base_url} ({len(self._stored):,} more are stored), "
+            f"dry run: {counted(len(calls), 'request')} to {model.base_url} ({stored:,} more "
+            f"{form(stored, 'is', 'are')} stored), "
             f"about {tokens}, at most about {_duration(seconds)} at {speed}; nothing was sent"
         )
 

@@ -15,6 +15,7 @@ from figlang.rating.serving import study as asked
 from figlang.rating.serving.app import Pages, application
 from figlang.rating.serving.store import DATABASE, Store
 from figlang.rating.serving.study import Study
+from figlang.text.amounts import counted, form
 
 SERVING = ".serving.lock"
 
@@ -76,7 +77,7 @@ def _run(study: Study, store: Store, folder: Path, config: RateServeConfig, cons
     finally:
         bound.close()
     made = exports.write(study, store, folder, config.finished)
-    _say([f"{len(made)} files are in {folder / exports.FOLDER}"], console)
+    _say([f"{len(made)} {form(len(made), 'file is', 'files are')} in {folder / exports.FOLDER}"], console)
 
 
 def export(folder: Path, config: RateServeConfig, console: Console) -> None:
@@ -102,7 +103,11 @@ def invitation(store: Store, study: Study, address: str, joins: bool) -> list[st
     """
     codes = store.codes()
     width = max(len("organiser"), *map(len, codes))
-    lines = [f"{len(study.questions)} questions, {study.checks} attention items. The page: {address}", ""]
+    lines = [
+        f"{counted(len(study.questions), 'question')}, {counted(study.checks, 'attention item')}. The "
+        f"page: {address}",
+        "",
+    ]
     lines += [f"  {name or 'organiser':<{width}}  {code}" for name, code in codes.items()]
     if joins:
         lines += ["", f"Join: {address}?join={store.joining}&PROLIFIC_PID=ID"]

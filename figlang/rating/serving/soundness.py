@@ -8,6 +8,7 @@ from figlang.errors import FiglangError
 from figlang.rating.serving.store import DATABASE, ORGANISER, Store
 from figlang.rating.serving.study import CHOICE, CODES, PARAPHRASE, STUDY, Study
 from figlang.tasks import registry
+from figlang.text.amounts import counted
 
 
 def check(study: Study, store: Store, folder: Path) -> None:
@@ -26,7 +27,7 @@ def _of_study(study: Study) -> Iterator[str]:
     if not names or len(set(names)) < len(names) or not all(names):
         yield "there is no question, or two have one id"
     if not 0 <= study.checks <= len(names):
-        yield f"checks is {study.checks} for {len(names)} questions"
+        yield f"checks is {study.checks} for {counted(len(names), 'question')}"
     scale = registry.scales().get(study.scale)
     if study.ask == CODES and (scale is None or tuple(scale.codes) != study.codes):
         yield f"its codes are not those of a scale {study.scale!r}"

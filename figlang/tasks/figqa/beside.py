@@ -16,7 +16,7 @@ CONTINUOUS = (
     "The paper's numbers are of the last kind, with the continuous probability, though it calls them "
     "point-biserial."
 )
-INTERVALS = "Intervals and p are over pairs or groups."
+INTERVALS = "Intervals and p are over clusters of items."
 NO_PAPER = (
     "The paper's tables 12 – 16 are not set beside these: its error rows were joined by exact strings, which "
     "lost a third of the errors, and the model is not named."

@@ -62,11 +62,11 @@ def _headline(row: Published) -> bool:
 
 
 def _compare(row: Published, data: str, split: str, published_data: bool) -> Comparison:
-    where = "validation" if row.setting.get("split") == "dev" else row.setting.get("split", "test")
+    where, here = row.setting.get("split", "test"), "dev" if split == "validation" else split
     if not published_data:
         reason = f"measured on the whole of Fig-QA as published, not on these items of {data}"
-    elif where != split:
-        reason = f"measured on {where}, this is {split}"
+    elif where != here:
+        reason = f"measured on {where}, this is {here}"
     else:
         reason = next((reason for mark, reason in DISQUALIFIED.items() if mark in row.note), "")
     return Comparison(row, not reason, reason)

@@ -16,6 +16,7 @@ from figlang.errors import FiglangError
 from figlang.files.rows import Problems, read_csv
 from figlang.files.sources import data_file, local_path, sha256
 from figlang.tasks.figqa import rows
+from figlang.text.amounts import counted
 from figlang.text.tidying import same
 from figlang.types import Item, Split
 
@@ -138,7 +139,8 @@ def with_labels(split: Split, path: Path, strict: bool = False) -> Split:
     if len(labels) != len(split.items):
         noted = "".join(f" ({note})" for note in problems.found[:1])
         raise FiglangError(
-            f"{path}: {len(labels)} labels for {len(split.items)} items of {split.source}; "
+            f"{path}: {counted(len(labels), 'label')} for {counted(len(split.items), 'item')} of "
+            f"{split.source}; "
             f"give one row per item, in its order{noted}"
         )
     labelled = []

@@ -9,6 +9,7 @@ from pathlib import Path
 from figlang.errors import FiglangError
 from figlang.files.rows import Problems, csv_rows, read_json_lines
 from figlang.files.rows import Row as FileRow
+from figlang.text.amounts import form
 from figlang.text.tidying import plain, same
 from figlang.types import Item
 
@@ -168,7 +169,8 @@ class _Repeats:
         if self.count:
             again, earlier = self.example
             done = "left out (data.drop_duplicates=false keeps them)" if self.distinct else "kept"
-            counted = f"{self.count} rows repeat an earlier row (row {again} repeats row {earlier})"
+            rows = form(self.count, "row repeats", "rows repeat")
+            counted = f"{self.count} {rows} an earlier row (row {again} repeats row {earlier})"
             self.problems.note(f"{self.problems.path.name}: {counted}, {done}")
 
 

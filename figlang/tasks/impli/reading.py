@@ -16,6 +16,7 @@ from figlang.errors import FiglangError
 from figlang.files.rows import Problems, read_tabs
 from figlang.files.sources import data_file, local_path, sha256
 from figlang.tasks.mix import joined
+from figlang.text.amounts import form
 from figlang.types import TWO_CLASSES, Inference, Split
 
 COMMIT = "d43c272c895c773b311018d51ab65f592c6699bb"
@@ -153,7 +154,9 @@ def _items(path: Path, figure: str, problems: Problems, distinct: bool, encoding
         yield Inference(name, name, premise, TWO_CLASSES, gold, attributes, hypothesis=hypothesis)
     if repeated:
         done = "left out (data.drop_duplicates=false keeps them)" if distinct else "kept"
-        problems.note(f"{path.name}: {repeated} rows repeat an earlier row, {done}")
+        problems.note(
+            f"{path.name}: {repeated} {form(repeated, 'row repeats', 'rows repeat')} an earlier row, {done}"
+        )
 
 
 def _by_premise(split: Split) -> Split:

@@ -12,6 +12,7 @@ from figlang.tables import effort as cost
 from figlang.tasks.munch import factors as munch_factors
 from figlang.tasks.munch import published as figures
 from figlang.tasks.munch.blanks import PROMPTS
+from figlang.text.amounts import counted
 from figlang.types import Ranking
 
 COLUMNS = {
@@ -100,7 +101,7 @@ def _third(content: Mapping[str, Any], model: str, published: bool) -> Table:
     ]
     heading = ["in %", *(COLUMNS[name] for name in shown)]
     sentences = next(iter(content["prompts"].values()))
-    title = f"Table 3, {sentences['items']} sentences, {sentences['answers']} answers"
+    title = f"Table 3, {counted(sentences['items'], 'sentence')}, {counted(sentences['answers'], 'answer')}"
     return Table.of_blocks("table3", title, heading, [own, rows])
 
 

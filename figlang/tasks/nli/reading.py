@@ -20,6 +20,7 @@ from figlang.errors import FiglangError
 from figlang.files.rows import Problems, Row, read_aligned, read_json_lines, read_tabs
 from figlang.files.sources import hub_rows, local_path, sha256
 from figlang.tasks.mix import joined
+from figlang.text.amounts import counted, form
 from figlang.types import CLASSES, Inference, Item, Split
 
 PREMISE, HYPOTHESIS = ("sentence1", "premise", "context"), ("sentence2", "hypothesis", "query")
@@ -139,8 +140,9 @@ def choices(split: Split, wrong: int = CLASSES.index("contradiction")) -> Split:
         )
     left = len(split.items) - 2 * len(items)
     note = (
-        f"{split.name}: {len(items)} choices between a hypothesis of the class entailment and one of the "
-        f"class {other_class}, {left} rows left over"
+        f"{split.name}: {counted(len(items), 'choice')} between a hypothesis of the class entailment "
+        "and one of the "
+        f"class {other_class}, {counted(left, 'row')} left over"
     )
     return replace(split, items=items, notes=(*split.notes, note), parts=())
 
@@ -285,7 +287,8 @@ def _items(rows: Iterable[Row], problems: Problems, name: str, hidden: bool) -> 
             )
     if disagreed:
         problems.note(
-            f"{problems.path.name}: {disagreed} rows whose annotators did not agree (label -) left out"
+            f"{problems.path.name}: {disagreed} {form(disagreed, 'row')} whose annotators did not agree "
+            "(label -) left out"
         )
     if not items:
         raise problems.nothing_usable("it is empty")

@@ -1,5 +1,6 @@
 """How a file of one's own is read: its columns, three items, and the YAML document that data= takes."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from string import ascii_uppercase
@@ -11,6 +12,7 @@ from figlang.tables import Cell, Table
 from figlang.tasks.own import documents, sources
 from figlang.tasks.own.reading import Read
 from figlang.tasks.task import Explained
+from figlang.text.tidying import plain
 from figlang.types import Item
 
 SHOWN = 3
@@ -45,7 +47,29 @@ def _parts(read: Read) -> Table:
     ):
         how = "" if not names else "guessed" if part in chosen.guessed else "named"
         rows.append((part, names or "–", how, note))
-    return Table("columns", f"Columns of {read.split.source}", ("part", "column", "how", "form"), tuple(rows))
+    notes = () if chosen.cluster or read.fixed else (_clusters(read.split.items),)
+    return Table(
+        "columns", f"Columns of {read.split.source}", ("part", "column", "how", "form"), tuple(rows), notes
+    )
+
+
+def _clusters(items: Sequence[Item]) -> str:
+    """What rows without a column of clusters depend on, and how many may depend on each other in truth."""
+    said = "No column of clusters: rows with the same context are a cluster, all others are independent."
+    clusters: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for item in items:
+        clusters[_options(item)].add(item.group)
+    sharing = sum(len(clusters[_options(item)]) > 1 for item in items)
+    if not sharing:
+        return said
+    return (
+        f"{said} {sharing:,} rows share their options with a row of another cluster. If these are pairs, "
+        "name their column by data.columns.cluster=COLUMN."
+    )
+
+
+def _options(item: Item) -> tuple[str, ...]:
+    return tuple(sorted(map(plain, item.options)))
 
 
 def _widths(items: Sequence[Item]) -> str:

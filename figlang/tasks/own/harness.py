@@ -11,6 +11,7 @@ from figlang.files.rows import Problems
 from figlang.files.tables import Record
 from figlang.tasks.own import documents, golds, options
 from figlang.tasks.own.templates import rendered
+from figlang.text.amounts import form
 
 KIND = "multiple_choice"
 # Readers of `datasets` that take local files.
@@ -129,9 +130,10 @@ class HarnessTask:
             )
             yield number, {**row, CONTEXT: text, OPTIONS: choices, GOLD: target}
         if spaced:
+            joined = form(spaced, "context and option is", "contexts and options are")
             problems.note(
-                f"{self.path.name}: {spaced} contexts and options are joined by other spaces there; figlang "
-                "writes one space between them and none around them"
+                f"{self.path.name}: {spaced} {joined} joined by other spaces there; figlang writes one space "
+                "between them and none around them"
             )
 
     def _place(self, name: str) -> Path:

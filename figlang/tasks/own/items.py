@@ -10,6 +10,7 @@ from figlang.files.rows import Problems
 from figlang.files.tables import Record
 from figlang.tasks.own import golds, options
 from figlang.tasks.own.columns import Chosen
+from figlang.text.amounts import form
 from figlang.text.tidying import plain
 from figlang.types import Item
 
@@ -51,7 +52,8 @@ def of(records: list[Record], made: Made, problems: Problems) -> tuple[Item, ...
     asked = sum(item.context.rstrip().endswith("?") for item in found)
     if asked and not made.cut:
         problems.note(
-            f"{problems.path.name}: {asked} contexts end with a question mark, which text=clean replaces by "
+            f"{problems.path.name}: {asked} {form(asked, 'context ends', 'contexts end')} with a "
+            "question mark, which text=clean replaces by "
             "a period; scoring.text=raw and method.text=raw keep it"
         )
     return found
@@ -136,7 +138,8 @@ def _distinct(
     if repeated:
         done = "left out (data.drop_duplicates=false keeps them)" if drop else "kept"
         problems.note(
-            f"{problems.path.name}: {repeated} rows repeat an earlier row (row {example[0]} repeats row "
+            f"{problems.path.name}: {repeated} {form(repeated, 'row repeats', 'rows repeat')} an "
+            f"earlier row (row {example[0]} repeats row "
             f"{example[1]}), {done}"
         )
 

@@ -280,7 +280,7 @@ def test_a_half_written_line_is_passed_over_and_asked_again(
         path.write_bytes(path.read_bytes()[:-20])
         asking.ask(CALLS[:4], usable)
         assert prompts(stub) == ["text 0", "text 1", "text 2", "text 2", "text 3"]
-        assert "1 damaged lines skipped" in caplog.text
+        assert "1 damaged line skipped" in caplog.text
         asking.ask(CALLS[:4], usable)
         assert len(stub.requests) == 5
     assert len(path.read_text().splitlines()) == 5

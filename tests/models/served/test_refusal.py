@@ -191,8 +191,8 @@ def test_such_an_answer_is_not_stored_and_a_stored_one_is_asked_for_again(
         (tokens,) = endpoint.read(["The room was hot."])
         assert tokens is not None
         assert len(tokens) == 5
-    assert "1 answers stored in" in caplog.text
-    assert "cannot be used and are asked for again" in caplog.text
+    assert "1 answer stored in" in caplog.text
+    assert "cannot be used; it is asked for again" in caplog.text
 
 
 def test_a_finding_of_an_earlier_probe_is_not_believed(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_a_label_file_from_excel_is_read_and_noted(tmp_path: Path, content: byte
 @pytest.mark.parametrize(
     ("content", "parts"),
     [
-        pytest.param("labels\n1\n", ["1 labels for 2 items", "one row per item"], id="too few"),
+        pytest.param("labels\n1\n", ["1 label for 2 items", "one row per item"], id="too few"),
         pytest.param("labels\n1\n0\n1\n", ["3 labels for 2 items", "one row per item"], id="too many"),
         pytest.param(
             "labels\n1\n-1\n", ["row 2 has label '-1'", "use 0 (ending1) or 1 (ending2)"], id="still hidden"

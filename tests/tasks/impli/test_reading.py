@@ -63,7 +63,7 @@ def test_repeated_rows_are_counted_and_left_out(tmp_path: Path) -> None:
     path = write(tmp_path, "manual_e.tsv", "A.\tB.\nA.\tB.\nA.\tC.\n")
     split = reading.read(path, "idioms")
     assert [item.id for item in split.items] == ["idioms-manual_e-1", "idioms-manual_e-3"]
-    assert any("1 rows repeat an earlier row, left out" in note for note in split.notes)
+    assert any("1 row repeats an earlier row, left out" in note for note in split.notes)
     assert len(reading.read(path, "idioms", distinct=False).items) == 3
 
 

@@ -72,7 +72,7 @@ def test_every_form_gives_the_same_rows(tmp_path: Path, form: Any) -> None:
     split = nli.load("validation", "snli", str(tmp_path))
     assert texts(split) == EXPECTED
     (note,) = split.notes
-    assert "1 rows whose annotators did not agree (label -) left out" in note
+    assert "1 row whose annotators did not agree (label -) left out" in note
 
 
 def test_a_row_is_a_premise_with_a_hypothesis_and_three_classes(tmp_path: Path) -> None:

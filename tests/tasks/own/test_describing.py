@@ -1,5 +1,6 @@
 """What `figlang describe FILE` writes reads the items that it showed."""
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import yaml
 from figlang.commands.describe import main
 from figlang.config import ColumnsConfig
 from figlang.errors import FiglangError
+from tests.running import run
 from tests.tasks.own.written import FORMS, load, rows, write
 
 
@@ -28,9 +30,47 @@ def test_the_document_reads_the_same_items(
     document = tmp_path / "out" / "frases.yaml"
     assert load(document).items == load(file).items
     assert "guessed" not in " ".join(load(document).notes)
-    assert "Use it by data=out/frases.yaml" in shown
+    assert shown.splitlines()[-1] == "figlang evaluate model=minilm data=out/frases.yaml"
     assert "  * (B) Es muy bueno." in shown
     assert yaml.safe_load(document.read_text())["columns"]["gold_as"] == "letter"
+
+
+def test_the_last_line_of_a_description_evaluates_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(tmp_path / "mis frases.csv", rows("letter"))
+    described(monkeypatch, tmp_path, file.name)
+    verb, *words = shlex.split(capsys.readouterr().out.splitlines()[-1])[1:]
+    ended = run(tmp_path, f"{verb}.py", *words, "model.init=tiny", "trainer.progress=false")
+    assert ended.returncode == 0, ended.stderr
+
+
+SHARED = [
+    {"frase": "Su voz era seda", "a": "Era suave", "b": "Era dura", "right": "A", "reihe": "1"},
+    {"frase": "Su voz era grava", "a": "Era suave", "b": "Era dura", "right": "B", "reihe": "1"},
+    {"frase": "Juan es un zorro", "a": "Es astuto", "b": "Es torpe", "right": "A", "reihe": "2"},
+]
+
+
+def test_rows_that_share_their_options_without_a_column_of_clusters_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a column two metaphors of a pair are independent, and there is no pair accuracy."""
+    named = ["data.columns.context=frase", "data.columns.options=[a,b]", "data.columns.gold=right"]
+    for more, said in (([], "all others are independent. 2 rows share their options"), (["reihe"], "")):
+        file = write(tmp_path / "voces.jsonl", SHARED)
+        described(
+            monkeypatch, tmp_path, file.name, *named, *(f"data.columns.cluster={name}" for name in more)
+        )
+        shown = capsys.readouterr().out
+        assert said in shown
+        assert ("No column of clusters" in shown) == (not more)
+        assert f"| clusters |  | {2 if more else 3} |" in shown
+    file = write(tmp_path / "voces.jsonl", SHARED[1:])
+    described(monkeypatch, tmp_path, file.name, *named)
+    shown = capsys.readouterr().out
+    assert "No column of clusters" in shown
+    assert "share their options" not in shown
 
 
 def test_the_command_line_overrides_the_document(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_a_hidden_label_is_hidden_and_stays(tmp_path: Path) -> None:
 def test_repeated_rows_are_counted_and_left_out(tmp_path: Path) -> None:
     file = write(tmp_path / "again.csv", [*rows(), {**rows()[0], "clave": "again"}])
     assert load(file, columns=NAMED).items == EXPECTED
-    assert "1 rows repeat an earlier row (row 6 repeats row 1), left out" in " ".join(
+    assert "1 row repeats an earlier row (row 6 repeats row 1), left out" in " ".join(
         load(file, columns=NAMED).notes
     )
     kept = load(file, columns=NAMED, drop_duplicates=False)
