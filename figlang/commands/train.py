@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from figlang.config import DataConfig, MethodConfig, TrainConfig
+from figlang.config import DataConfig, MethodConfig, TrainConfig, multirun
 from figlang.config.composing import data_presets, to_yaml
 from figlang.config.entry import entry
 from figlang.evaluation import assessment, cleanness, opening, predicting, runtime, soundness
@@ -32,6 +32,10 @@ log = logging.getLogger("figlang")
 def main(config: TrainConfig) -> None:
     console = Console()
     config = runtime.settled(config)
+    if config.method.selection == "none" and multirun.search_begins():
+        log.warning(
+            "no setting will be marked as the best: method.selection=heldout measures what chooses it"
+        )
     agreement.check(config)
     train, validation = data.for_training(config.data, config.paths)
     others = [

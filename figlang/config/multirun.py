@@ -2,12 +2,14 @@
 
 import logging
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 
+from figlang.config.words import SEVERAL
 from figlang.machine.several import shortly
 from figlang.text import amounts
 
@@ -43,3 +45,18 @@ def typed(word: str) -> str:
     0.0001."""
     plain = re.sub(r"\\(.)", r"\1", word)
     return re.sub(r"(?<==)0\.000\d+$|(?<==)[\d.]+e-\d+$", lambda found: amounts.typed(float(found[0])), plain)
+
+
+def search_begins() -> bool:
+    """Whether this run is the first of a command that tries several values of a setting."""
+    first = HydraConfig.initialized() and HydraConfig.get().job.get("num", 0) == 0
+    return first and searched(sys.argv[1:])
+
+
+def searched(words: Sequence[str]) -> bool:
+    """Whether words of a command line try several values of a setting; seeds are none."""
+    if not any(word in SEVERAL for word in words):
+        return False
+    # What stands in brackets or quotes is one value.
+    plain = (re.sub(r"\[[^]]*\]|\([^)]*\)|'[^']*'|\"[^\"]*\"", "", word).partition("=") for word in words)
+    return any("," in value for key, _, value in plain if key != "seed" and not key.startswith("-"))

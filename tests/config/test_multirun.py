@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from figlang.config.multirun import typed
+from figlang.config.multirun import searched, typed
 from tests.running import run
 
 QUIET = ["model=minilm", "model.init=tiny", "blind=false", "trainer.progress=false"]
@@ -25,6 +25,32 @@ QUIET = ["model=minilm", "model.init=tiny", "blind=false", "trainer.progress=fal
 )
 def test_words_are_shown_as_they_are_typed(word: str, plain: str) -> None:
     assert typed(word) == plain
+
+
+@pytest.mark.parametrize(
+    ("words", "several"),
+    [
+        ("-m method.lr=1e-5,3e-5 seed=0,1", True),
+        ("--multirun data=figqa_small,figqa_medium", True),
+        ("-m seed=0,1", False),
+        ("-m peft.targets=[q,v] seed=0,1", False),
+        ("-m peft.targets=[q,v],[q,k]", True),
+        ("-m name='a,b' seed=0", False),
+        ("method.lr=1e-5,3e-5", False),
+    ],
+)
+def test_several_values_of_a_setting_are_a_search(words: str, several: bool) -> None:
+    assert searched(words.split()) is several
+
+
+def test_a_search_without_a_selection_is_told_so_before_its_first_training(tmp_path: Path) -> None:
+    words = ["model=minilm", "debug=fast", "data=figqa_small", "data.limit=8", "method.epochs=1", "-m"]
+    ended = run(tmp_path, "train.py", *words, "method.lr=1e-5,1e-4", "seed=0")
+    assert ended.returncode == 0, ended.stderr
+    assert "method.lr=1e-4 seed=0" in ended.stderr, "as it was typed"
+    assert "no setting will be marked as the best: method.selection=heldout" in ended.stderr
+    assert ended.stderr.count("no setting will be marked") == 1
+    assert ended.stderr.index("no setting will be marked") < ended.stderr.index("#2: ")
 
 
 def test_each_run_takes_at_most_five_lines(tmp_path: Path) -> None:
