@@ -116,8 +116,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     sharded = config.trainer.strategy in SHARDED
     fitted = _fitted(network, sharded)
     module = ready.kind(fitted, method, ready.score, steps, config.seed, config.peft.lr_ratio)
-    called = spelled.split_in_words("validation", ready.validation.name)
-    history = History(run.folder / "log.csv", ready.validation.items, log, called)
+    history = History(run.folder / "log.csv", ready.validation.items, log, _called(ready))
     health = Health(history, ready.chance, _head(fitted, ready), log)
     saver = Preemption(run.checkpoint)
     trainer = trainer_of(config, run, [*_guiding(method, fitted), history, health, saver])
@@ -237,6 +236,10 @@ def batches_of(config: TrainConfig, ready: Prepared) -> tuple[ChoiceData, int]:
         uncut=method.accumulate != "1",
     )
     return batches, len(batches.buckets) * method.epochs
+
+
+def _called(ready: Prepared) -> str:
+    return spelled.split_in_words("validation", ready.validation.name)
 
 
 def _announce(config: TrainConfig, run: Run, ready: Prepared, steps: int, trained: int) -> Path | None:
