@@ -2,6 +2,7 @@
 
 import logging
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from figlang.config import PromptConfig
 from figlang.config.entry import entry
 from figlang.config.verbs.export import ExportConfig
 from figlang.exports import inspect, lm_eval, strings
-from figlang.files import folders
+from figlang.files import folders, ownership
 from figlang.tasks import prompting
 from figlang.tasks import registry as data
 from figlang.tasks.lettered import Lettered
@@ -27,12 +28,14 @@ def main(config: ExportConfig) -> None:
     if config.tool == "lm_eval":
         asked = strings.prompted(split, config.data, config.paths, config.prompt, config.scoring)
         with folders.replaced(folder, "a task of lm-evaluation-harness") as new:
+            _keep_others(folder, name, new)
             lm_eval.write(asked, name, new, folder)
         count = len(asked)
         log.info("run it by: lm_eval --include_path %s --tasks %s%s", folder, lm_eval.PREFIX, name)
     else:
         lettered = _lettered(config, split)
         with folders.replaced(folder, "a task of inspect_ai") as new:
+            _keep_others(folder, name, new)
             inspect.write(lettered, name, new)
         count = len(lettered)
         log.info("run it by: inspect eval %s --model MODEL", folder / f"{name}.py")
@@ -41,6 +44,14 @@ def main(config: ExportConfig) -> None:
         log.warning(
             "%d %s left out", left, form(left, "item with a hidden label is", "items with hidden labels are")
         )
+
+
+def _keep_others(folder: Path, name: str, new: Path) -> None:
+    """Bring the tasks of other data sets that were exported into the folder before, as users did not change
+    them."""
+    for file in ownership.deletable(folder, ()):
+        if Path(file).stem != name:
+            shutil.copyfile(folder / file, new / file)
 
 
 def _lettered(config: ExportConfig, split: Split) -> list[Lettered]:

@@ -108,7 +108,8 @@ def _data_of_table(file: str) -> str:
         return "data=own"
     found = columns(path)
     known = DEFAULTS.by_columns.items()
-    fitting = [preset for preset, needed in known if not found or set(found) >= set(needed)]
+    unknown = not found and not path.is_file()
+    fitting = [preset for preset, needed in known if unknown or set(found) >= set(needed)]
     return f"data={fitting[0]}" if fitting else "data=own"
 
 

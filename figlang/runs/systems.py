@@ -130,15 +130,15 @@ def check_seeds(systems: Sequence[System]) -> None:
 def _adopting(systems: Sequence[System]) -> list[System]:
     """Results of other tools get the clusters of the evaluation by figlang that has most of their items."""
     own = [{row.id: row for row in system.predictions} for system in systems if "tool" not in system.content]
-    return [
-        replace(system, predictions=_adopted(system, own)) if "tool" in system.content and own else system
-        for system in systems
-    ]
+    return [_adopted(system, own) if "tool" in system.content and own else system for system in systems]
 
 
-def _adopted(system: System, own: Sequence[Mapping[str, Prediction]]) -> tuple[Prediction, ...]:
+def _adopted(system: System, own: Sequence[Mapping[str, Prediction]]) -> System:
     ids = {row.id for row in system.predictions}
-    return foreign.adopted(system.predictions, max(own, key=lambda known: len(ids & known.keys())))
+    known = max(own, key=lambda known: len(ids & known.keys()))
+    predictions = foreign.adopted(system.predictions, known, system.recipe)
+    content = {**system.content, "metrics": metrics.measure(predictions)}  # intervals need the clusters
+    return replace(system, content=content, predictions=predictions)
 
 
 def _read_foreign(path: Path, join: str | None) -> System:
@@ -327,7 +327,7 @@ def data_of(system: System) -> DataConfig:
     """
     settings = system.content.get("data", {}).get("settings")
     if settings is None:
-        raise FiglangError(f"{system.folder} does not say where its data are; name them with data=PRESET")
+        raise FiglangError(f"{system.name} does not say where its data are; name them with data=PRESET")
     return settings_of_data(settings, str(system.folder / "metrics.json"))
 
 

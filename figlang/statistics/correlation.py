@@ -79,7 +79,9 @@ def pearsons(x_N: Array, y_BN: Array, groups: Sequence[str]) -> list[Correlation
         inside_P = np.where(line_P, 0.0, r_P)
         error_P = np.sqrt(clusters / (clusters - 1) * (influence_PG**2).sum(1)) / (1 - inside_P**2)
         z_P, reach_P = np.arctanh(inside_P), float(scipy.stats.t.isf(0.025, clusters - 1)) * error_P
-        p_P = 2 * scipy.stats.t.sf(np.abs(z_P) / np.where(line_P, 1.0, error_P), clusters - 1)
+        even_P = error_P < ALL  # every cluster says the same, so that there is no error to divide by
+        p_P = 2 * scipy.stats.t.sf(np.abs(z_P) / np.where(line_P | even_P, 1.0, error_P), clusters - 1)
+        p_P = np.where(even_P, np.abs(z_P) < ALL, p_P)
         low_P, high_P = (
             np.where(line_P, r_P, np.tanh(z_P - reach_P)),
             np.where(line_P, r_P, np.tanh(z_P + reach_P)),

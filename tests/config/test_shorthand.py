@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from huggingface_hub import constants
 
-from figlang.config import EvaluateConfig, calling
+from figlang.config import EvaluateConfig, PathsConfig, calling
 from figlang.config.kinds import Kind, kind_of
 from figlang.config.presets import CONF
 from figlang.config.roots import ROOTS
 from figlang.config.shorthand import expanded
 from figlang.errors import FiglangError
+from figlang.tasks import registry
 from figlang.types import Split
 from tests.running import run, train
 
@@ -155,9 +156,16 @@ def test_names_of_files_are_readable_safe_and_told_apart() -> None:
     assert composed("data=a.csv", "data.name=mine").data.name == "mine"
 
 
-def items_of(folder: Path, file: str) -> Split:
-    from figlang.tasks import registry
+def test_a_table_that_cannot_be_read_is_not_called_one_of_figqa(tmp_path: Path) -> None:
+    file = tmp_path / "twice.csv"
+    file.write_text("context,option,option,gold\nTime is money,precious,cheap,0\n")
+    data = composed(f"data={file}").data
+    assert data.dataset == "own"
+    with pytest.raises(FiglangError, match="column 'option' occurs twice"):
+        registry.load("validation", data, PathsConfig())
 
+
+def items_of(folder: Path, file: str) -> Split:
     config = composed(f"data={folder / file}")
     return registry.load("validation", config.data, config.paths)
 

@@ -102,6 +102,18 @@ def test_an_exported_task_is_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ]
 
 
+def test_a_folder_keeps_the_tasks_of_other_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = exported(monkeypatch, tmp_path, "data=own_sample").read_text(encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["export.py", "tool=lm_eval", "output=out", "data=figqa_sample"])
+    for _ in range(2):
+        main()
+        made = sorted(path.name for path in (tmp_path / "out").glob("[a-z]*"))
+        assert made == [
+            f"{name}_validation.{end}" for name in ("figqa_sample", "own_sample") for end in ("jsonl", "yaml")
+        ]
+        assert (tmp_path / "out" / "own_sample_validation.yaml").read_text(encoding="utf-8") == first
+
+
 def test_a_hidden_label_is_left_out_and_a_split_of_them_is_refused() -> None:
     split, data = split_of("own_sample")
     hidden = tuple(replace(item, gold=None) for item in split.items)

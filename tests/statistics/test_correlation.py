@@ -54,6 +54,17 @@ def test_the_interval_of_repeated_cases_is_that_of_their_groups() -> None:
     assert (thrice.low, thrice.high) == pytest.approx((once.low, once.high), abs=0.02)
 
 
+def test_clusters_that_all_say_the_same_leave_no_error() -> None:
+    groups = ["a"] * 4 + ["b"] * 4 + ["c"] * 4
+    balanced = pearson([0, 0, 1, 1] * 3, [0, 1, 0, 1] * 3, groups)
+    assert balanced is not None
+    assert (abs(balanced.r) < 1e-12, balanced.p) == (True, 1)
+    tied = pearson([0, 0, 0, 1] * 3, [0, 0, 1, 1] * 3, groups)
+    assert tied is not None
+    assert tied.r == pytest.approx(3**-0.5)
+    assert tied.p == pytest.approx(0, abs=1e-12)
+
+
 def test_a_constant_has_no_correlation() -> None:
     assert pearson([1, 1, 1], [0, 1, 0], ["a", "b", "c"]) is None
     assert spearman([1, 1, 1, 1], [1, 2, 3, 4]) is None

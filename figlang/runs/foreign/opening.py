@@ -8,6 +8,7 @@ from typing import Any
 
 from figlang.errors import FiglangError
 from figlang.runs.foreign import columns, harness, inspecting
+from figlang.runs.foreign.rows import one_hot
 from figlang.types import Prediction
 
 TABLES = (".csv", ".tsv")
@@ -76,24 +77,57 @@ def read(path: Path, join: str | None) -> Foreign:
     return Foreign(model, tool, tuple(rows))
 
 
-def adopted(rows: Sequence[Prediction], known: Mapping[str, Prediction]) -> tuple[Prediction, ...]:
-    """The rows with the clusters and attributes of the same items in an evaluation by figlang.
+def adopted(
+    rows: Sequence[Prediction], known: Mapping[str, Prediction], where: str
+) -> tuple[Prediction, ...]:
+    """The rows with the clusters, attributes and numbers of options of the same items in an evaluation by
+    figlang.
 
-    Another tool does not know which items depend on each other, and a test needs that.
+    Another tool does not know which items depend on each other, and a test needs that. A choice alone does
+    not say how many options there were, and chance needs that.
 
     Args:
         rows: The rows of another tool.
         known: Predictions by figlang, by the id of the item.
+        where: The file, for errors.
 
     Returns:
         The rows. Those of unknown items are as they were.
+
+    Raises:
+        FiglangError: A row has scores of more or fewer options than the item, or chooses one that is not
+            there.
     """
     return tuple(
-        replace(row, group=same.group, attributes=same.attributes, paired=same.paired)
+        replace(
+            row,
+            group=same.group,
+            attributes=same.attributes,
+            paired=same.paired,
+            scores=_fitted(row, len(same.scores), where),
+        )
         if (same := known.get(row.id)) is not None
         else row
         for row in rows
     )
+
+
+def _fitted(row: Prediction, count: int, where: str) -> tuple[float, ...]:
+    """The scores of a row for the options of its item. A choice alone has a 1 for it and 0 for the others."""
+    if len(row.scores) == count:
+        return row.scores
+    chosen = [place for place, score in enumerate(row.scores) if score]
+    if not {0.0, 1.0}.issuperset(row.scores) or len(chosen) > 1:
+        raise FiglangError(
+            f"{where}: item {row.id} has {len(row.scores)} scores, and {count} options in figlang's "
+            "evaluation; give results on the same items"
+        )
+    if chosen and chosen[0] >= count:
+        raise FiglangError(
+            f"{where}: the choice of item {row.id} is number {chosen[0]}, and it has {count} options in "
+            "figlang's evaluation, from number 0; give results on the same items"
+        )
+    return one_hot(chosen[0] if chosen else None, count)
 
 
 def _first(path: Path) -> dict[str, Any]:

@@ -81,7 +81,8 @@ def _examples(items: Sequence[Item]) -> str:
     lines: list[str] = []
     for item in items[:SHOWN]:
         lines.append(f"{item.id}: {item.context}")
-        for place, (letter, option) in enumerate(zip(ascii_uppercase, item.options, strict=False)):
+        for place, option in enumerate(item.options):
+            letter = ascii_uppercase[place] if place < len(ascii_uppercase) else place + 1
             lines.append(f"  {'*' if place == item.gold else ' '} ({letter}) {option}")
     return "\n".join([*lines, "", "* marks the right option.", ""])
 

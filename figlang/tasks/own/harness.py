@@ -122,9 +122,10 @@ class HarnessTask:
         spaced = 0
         delimiter = str(self.keys.get("target_delimiter", " "))
         for number, row in records:
-            text = self._description(row) + self._text(row, names)
-            choices = self._choices(row, names)
-            target = self._target(row, names, choices)
+            document = _nested(row)
+            text = self._description(document) + self._text(document, names)
+            choices = self._choices(document, names)
+            target = self._target(document, names, choices)
             spaced += any(
                 f"{text}{delimiter}{choice}" != f"{text.strip()} {choice.strip()}" for choice in choices
             )
@@ -175,6 +176,19 @@ class HarnessTask:
         if isinstance(given, list) and len(given) == 1:
             given = given[0]
         return given if isinstance(given, int) else golds.place(given, choices, "text")
+
+
+def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row whose columns `outer.inner` are objects too, as templates of the harness see them."""
+    made = dict(row)
+    for name, value in row.items():
+        *outer, inner = name.split(".")
+        place: Any = made
+        for part in outer:
+            place = place.setdefault(part, {}) if isinstance(place, dict) else None
+        if outer and isinstance(place, dict):
+            place[inner] = value
+    return made
 
 
 def _texts(value: Any) -> list[str] | None:

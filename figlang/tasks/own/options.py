@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-FEWEST, MOST = 2, 26
+FEWEST = 2
 
 
 def of(row: Mapping[str, Any], columns: Sequence[str]) -> tuple[str, ...] | None:

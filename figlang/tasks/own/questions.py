@@ -26,7 +26,8 @@ TEMPLATE = "{metaphor}\nWhich of the following is right?\n{options}"
 
 
 class Choices(Questions):
-    """A context with 2 to 26 options. `prompt.template` words it with the places {metaphor} and {options}.
+    """A context with as many options as there are letters, or fewer. `prompt.template` words it with the
+    places {metaphor} and {options}.
 
     In both orders, an item is asked about as often as it has options, so that each of them has each letter
     once.
@@ -49,8 +50,11 @@ class Choices(Questions):
         blind: bool = False,
     ) -> list[Lettered]:
         template = _template(prompt)
+        for item in share:
+            _check_letters(item)
 
         def example(item: Item) -> str:
+            _check_letters(item)
             shown = _in_order(item, _drawn(item, prompt.seed))
             return f"{_worded(template, shown)}\n({ascii_uppercase[shown.gold or 0]})"
 
@@ -71,6 +75,14 @@ class Choices(Questions):
                 message = f"{before}{text}\n\n{instruction(len(shown.options))}"
                 asked.append(Lettered(shown, item, places, message, before, as_shots(shots[item.id])))
         return asked
+
+
+def _check_letters(item: Item) -> None:
+    if len(item.options) > len(ascii_uppercase):
+        raise FiglangError(
+            f"item {item.id} has {len(item.options)} options, and letters name up to {len(ascii_uppercase)}; "
+            "score the texts of the options, by scoring=answer for example"
+        )
 
 
 def _template(prompt: PromptConfig) -> str:

@@ -11,6 +11,7 @@ import pytest
 from figlang.errors import FiglangError
 from figlang.runs import foreign, systems
 from figlang.runs.predictions import write_predictions
+from figlang.statistics import metrics
 from figlang.types import Prediction
 
 Row = Mapping[str, Any]
@@ -230,3 +231,60 @@ def test_clusters_and_attributes_are_those_of_the_evaluation_by_figlang(tmp_path
         ("b", "pair", True, {"genre": ("news",)}),
     ]
     assert read.content["tool"] == "a table"
+
+
+def owned(folder: Path, *golds: int, options: int = 4) -> Path:
+    """Predictions by figlang that are always wrong, in clusters of two items."""
+    path = folder / "predictions.jsonl"
+    write_predictions(
+        path,
+        [
+            Prediction(
+                f"i{place}",
+                f"c{place // 2}",
+                gold,
+                tuple(float(option == (gold + 1) % options) for option in range(options)),
+            )
+            for place, gold in enumerate(golds)
+        ],
+    )
+    return path
+
+
+def test_the_interval_of_adopted_results_is_that_of_their_clusters(tmp_path: Path) -> None:
+    golds = [place % 2 for place in range(24)]
+    choices = [gold if place // 2 % 2 else 1 - gold for place, gold in enumerate(golds)]
+    theirs = lines(
+        tmp_path / "theirs.jsonl",
+        *({"id": f"i{place}", "gold": golds[place], "choice": choices[place]} for place in range(24)),
+    )
+    (alone,) = systems.read([str(theirs)])
+    _, read = systems.read([str(owned(tmp_path, *golds, options=2)), str(theirs)])
+    assert alone.content["metrics"]["accuracy"]["clusters"] == 24
+    assert read.content["metrics"] == metrics.measure(read.predictions)
+    assert read.content["metrics"]["accuracy"]["clusters"] == 12
+
+
+def test_a_choice_alone_gets_the_number_of_options_of_the_item(tmp_path: Path) -> None:
+    theirs = lines(
+        tmp_path / "theirs.jsonl",
+        {"id": "i0", "gold": 0, "choice": 0},
+        {"id": "i1", "gold": 1, "choice": None},
+    )
+    _, read = systems.read([str(owned(tmp_path, 0, 1)), str(theirs)])
+    assert [row.scores for row in read.predictions] == [(1.0, 0.0, 0.0, 0.0), (0.0,) * 4]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"choice": 9}, "the choice of item i0 is number 9, and it has 4 options"),
+        ({"scores": [0.5, 0.25, 0.1]}, "item i0 has 3 scores, and 4 options"),
+        ({"scores": [1, 1]}, "item i0 has 2 scores, and 4 options"),
+    ],
+)
+def test_results_on_other_options_are_refused(row: Row, said: str, tmp_path: Path) -> None:
+    theirs = lines(tmp_path / "theirs.jsonl", {"id": "i0", "gold": 0, **row})
+    with pytest.raises(FiglangError, match=f"theirs.jsonl: {said}") as raised:
+        systems.read([str(owned(tmp_path, 0)), str(theirs)])
+    assert "\n" not in str(raised.value)

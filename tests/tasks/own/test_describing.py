@@ -73,6 +73,20 @@ def test_rows_that_share_their_options_without_a_column_of_clusters_are_counted(
     assert "share their options" not in shown
 
 
+def test_more_options_than_letters_are_read_and_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [f"meaning {place}" for place in range(40)]
+    content = [{"text": f"Saying {place}", "options": options, "gold": place} for place in (0, 39)]
+    file = write(tmp_path / "many.jsonl", content)
+    assert [(item.options, item.gold) for item in load(file).items] == [
+        (tuple(options), 0),
+        (tuple(options), 39),
+    ]
+    described(monkeypatch, tmp_path, file.name)
+    assert "  * (40) meaning 39" in capsys.readouterr().out
+
+
 def test_the_command_line_overrides_the_document(tmp_path: Path) -> None:
     file = write(tmp_path / "frases.csv", rows())
     document = tmp_path / "frases.yaml"

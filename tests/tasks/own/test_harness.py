@@ -48,6 +48,29 @@ def test_the_harness_task_is_read(form: str, end: str, gold: str, target: str, t
     assert all(item.cut for item in loaded.items)  # the task words them
 
 
+def test_templates_see_objects_within_rows(tmp_path: Path) -> None:
+    content = [
+        {
+            "clave": row["clave"],
+            "pregunta": {"frase": row["frase"]},
+            "choices": {"text": [row[f"op{place}"] for place in range(1, 5)], "label": ["A", "B", "C", "D"]},
+            "answerKey": row["respuesta"],
+        }
+        for row in rows("letter")
+    ]
+    write(tmp_path / "frases.jsonl", content)
+    file = task(tmp_path, target='"{{choices.label.index(answerKey)}}"')
+    file.write_text(
+        file.read_text()
+        .replace("{{frase}}", "{{pregunta.frase}}")
+        .replace("{{[op1, op2, op3, op4]}}", "{{choices['text']}}")
+    )
+    loaded = load(file, columns=ColumnsConfig(id="clave"))
+    assert [(item.id, item.texts, item.gold) for item in loaded.items] == [
+        (item.id, item.texts, item.gold) for item in EXPECTED
+    ]
+
+
 def test_an_included_file_gives_what_the_task_leaves_out(tmp_path: Path) -> None:
     write(tmp_path / "frases.jsonl", rows())
     task(tmp_path)

@@ -53,3 +53,14 @@ def test_a_template_without_options_is_refused(template: str) -> None:
     prompt = Choices().settled(PromptConfig(question="options", template=template))
     with pytest.raises(FiglangError, match=r"prompt\.template="):
         Choices().letters(ITEMS, ITEMS, prompt, Pool(), "both")
+
+
+def test_more_options_than_letters_are_refused() -> None:
+    item = Item("many", "many", "Text", tuple(f"option {place}" for place in range(27)), 26)
+    with pytest.raises(
+        FiglangError, match="item many has 27 options, and letters name up to 26; score the texts"
+    ):
+        Choices().letters([item], [item], PROMPT, Pool(), "both")
+    prompt = Choices().settled(PromptConfig(k=1, per="item"))
+    with pytest.raises(FiglangError, match="item many has 27 options"):
+        Choices().letters(ITEMS, ITEMS, prompt, Pool((item,)), "both")

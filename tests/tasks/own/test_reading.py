@@ -126,7 +126,10 @@ def test_a_right_option_that_can_be_two_things_is_refused(tmp_path: Path) -> Non
     [
         ({"frase": ""}, r"row 2: empty frase, row left out"),
         ({"op2": ""}, r"row 2: no options in op1, op2, op3, op4, row left out"),
-        ({"op2": "", "op3": "", "op4": ""}, r"row 2: 1 option\(s\), row left out; give each row 2 to 26"),
+        (
+            {"op2": "", "op3": "", "op4": ""},
+            r"row 2: 1 option\(s\), row left out; give each row 2 options or more",
+        ),
         ({"respuesta": 4}, r"row 2: respuesta '4' is not one of 4 options, row left out; write the number"),
         ({"respuesta": ""}, r"row 2: respuesta '' is not one of 4 options, row left out"),
         ({"clave": "f1"}, r"row 2: id 'f1' occurs twice, row left out"),
