@@ -159,7 +159,7 @@ class Prediction:
     @classmethod
     def of(cls, item: Item, scores: tuple[float, ...]) -> "Prediction":
         """The scores of an item's own options."""
-        return cls(item.id, item.group, item.gold, scores, dict(item.attributes), item.paired)
+        return cls(item.id, item.group, item.gold, scores, item.attributes, item.paired)
 
     @property
     def choice(self) -> int | None:

@@ -19,11 +19,27 @@ def keep_freed_memory() -> bool:
     Returns:
         False with another C library. Then nothing was changed.
     """
-    library = ctypes.CDLL(None) if sys.platform == "linux" else None
-    if library is None or not hasattr(library, "gnu_get_libc_version"):
+    library = _glibc()
+    if library is None:
         return False
     settings = {M_MMAP_THRESHOLD: LARGEST_THRESHOLD, M_TRIM_THRESHOLD: 2**31 - 1, M_TOP_PAD: 64 * 2**20}
     return all(library.mallopt(setting, value) == 1 for setting, value in settings.items())
+
+
+def give_back() -> None:
+    """Give freed memory back to the system, if the C library is glibc.
+
+    After `keep_freed_memory`, no block of up to 32 MB is given back by itself. That is right within a step,
+    but what one stage of an evaluation has freed is no use to the next: its blocks have other sizes.
+    """
+    library = _glibc()
+    if library is not None:
+        library.malloc_trim(0)
+
+
+def _glibc() -> ctypes.CDLL | None:
+    library = ctypes.CDLL(None) if sys.platform == "linux" else None
+    return library if library is not None and hasattr(library, "gnu_get_libc_version") else None
 
 
 # Where oneDNN, and torch's layer over it, read how many shapes they keep code for. By default it is 1,024.

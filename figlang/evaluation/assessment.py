@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from figlang.config import DataConfig, EvaluateConfig, TrainConfig
+from figlang.cpu.memory import give_back
 from figlang.errors import FiglangError
 from figlang.evaluation import cleanness, opening, predicting, soundness
 from figlang.evaluation import processes as sharding
@@ -165,6 +166,7 @@ def _write(
     wanted = outputs.decided_by(config, split, predicting.origin(loaded))
     with outputs.result(config, wanted, way.processes.first) as new:
         facts = predicting.predict(loaded, split, new, way)
+        give_back()
         if not way.processes.first:
             return None
         task = registry.task(config.data.dataset)

@@ -239,7 +239,7 @@ class Words(Filling):
         how = How(config.trainer.progress, prompt=replace(config.prompt, question=name), ranking=config)
         with soundness.explained(self._loaded):
             rows, _ = self._ranks.answer(self._share, how)
-        return [ranking for _, ranking in rows.ranked or ()]
+        return list(rows.ranked.rows) if rows.ranked else []
 
 
 def _complete(config: ReproduceConfig) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from figlang.config import NliConfig, PromptConfig, ProtocolConfig, ScoringConfig
 from figlang.config.verbs.reproduce import RankingConfig
@@ -21,8 +21,14 @@ from figlang.tasks.task import Task
 from figlang.types import Item, Prediction, Ranking, Split
 
 Row = TypeVar("Row")
-Placed = list[tuple[int, Row]]
-"""Rows, each with the position of its item in the split."""
+
+
+@dataclass(frozen=True)
+class Placed(Generic[Row]):
+    """Rows, and for each the position of its item in the split."""
+
+    positions: Sequence[int] = ()
+    rows: Sequence[Row] = ()
 
 
 @dataclass(frozen=True)
@@ -85,8 +91,9 @@ class Share:
             owners: For each row the id of its item.
         """
         if owners is None:
-            return list(zip(self.positions, rows, strict=True))
-        return [(self._position[owner], row) for owner, row in zip(owners, rows, strict=True)]
+            assert len(rows) == len(self.positions), "every item has a row"
+            return Placed(self.positions, rows)
+        return Placed([self._position[owner] for owner in owners], rows)
 
     @cached_property
     def _position(self) -> dict[str, int]:
@@ -101,7 +108,7 @@ class Rows:
     probabilities or replies that predictions are made from. At blanks there are rankings, and no predictions.
     """
 
-    forward: Placed[Prediction] = field(default_factory=list)
+    forward: Placed[Prediction] = field(default_factory=Placed)
     blind: Placed[Prediction] | None = None
     backward: Placed[Prediction] | None = None
     measured: Placed[Mapping[str, Any]] | None = None

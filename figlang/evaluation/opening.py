@@ -14,7 +14,7 @@ from figlang.config import (
     settings_of_data,
 )
 from figlang.config.signature import digest
-from figlang.cpu.memory import keep_little_code
+from figlang.cpu.memory import give_back, keep_little_code
 from figlang.errors import FiglangError
 from figlang.evaluation import runtime
 from figlang.machine.several import one_of_several
@@ -59,6 +59,7 @@ def items(config: EvaluateConfig) -> Split:
     keep_little_code()
     split = unseen(config, data.load(config.split, config.data, config.paths))
     runtime.log_notes(split.notes)
+    give_back()
     return split
 
 

@@ -1,6 +1,8 @@
 """The predictions of an opened model for a split, and the settings that they depend on."""
 
 from collections.abc import Callable, Sequence
+from itertools import islice
+from operator import itemgetter, le
 from pathlib import Path
 from typing import Any
 
@@ -150,8 +152,12 @@ def _whole(parts: Sequence[Rows]) -> Answered | None:
     )
 
 
-def _joined(parts: Sequence[Placed[Row] | None]) -> list[Row] | None:
+def _joined(parts: Sequence[Placed[Row] | None]) -> Sequence[Row] | None:
     """Rows by the positions of their items. The rows of one item stay in their order."""
-    if parts[0] is None:
+    several = [part for part in parts if part is not None]
+    if not several:
         return None
-    return [row for _, row in sorted((row for part in parts for row in part or ()), key=lambda row: row[0])]
+    if len(several) == 1 and all(map(le, several[0].positions, islice(several[0].positions, 1, None))):
+        return several[0].rows
+    placed = (row for part in several for row in zip(part.positions, part.rows, strict=True))
+    return [row for _, row in sorted(placed, key=itemgetter(0))]

@@ -25,12 +25,19 @@ class Sequences(Sequence[Tokens]):
         self._ids = array("i")
         self._ends = array("q", [0])
         self._starts = array("i")
+        self._dropped = 0  # ids at the beginning that were forgotten
 
     def append(self, ids: Sequence[int], start: int) -> None:
         """Add a sequence, whose tokens from `start` on are scored."""
         self._ids.extend(ids)
         self._ends.append(len(self._ids))
         self._starts.append(start)
+
+    def forget(self, count: int) -> None:
+        """Drop the tokens of the first `count` sequences, which nobody asks for any more."""
+        end = self._ends[count]
+        del self._ids[: end - self._dropped]
+        self._dropped = end
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -43,7 +50,10 @@ class Sequences(Sequence[Tokens]):
         if isinstance(place, slice):
             return [self[each] for each in range(*place.indices(len(self)))]
         each = range(len(self))[place]
-        return Tokens(self._ids[self._ends[each] : self._ends[each + 1]].tolist(), self._starts[each])
+        begin, end = (self._ends[bound] - self._dropped for bound in (each, each + 1))
+        if begin < 0:
+            raise IndexError(f"the tokens of sequence {each} were forgotten")
+        return Tokens(self._ids[begin:end].tolist(), self._starts[each])
 
     def __iter__(self) -> Iterator[Tokens]:
         return (self[place] for place in range(len(self)))
@@ -105,9 +115,20 @@ class Slices(Sequence[Tensor]):
     def __iter__(self) -> Iterator[Tensor]:
         return (self[place] for place in range(len(self)))
 
-    def of(self, values: Tensor) -> "Slices":
-        """Use these numbers as indices into `values`. The result has short rows of the same lengths."""
-        return Slices(values[self.values], self._ends[1:])
+    def fill(self, places: Sequence[int], indices: "Slices", values: Tensor) -> None:
+        """Fill some short tensors with chosen values.
+
+        Args:
+            places: Which of them.
+            indices: For each of these, the place of each of its values in `values`, as int32.
+            values: What is chosen from.
+        """
+        if isinstance(places, range) and places.step == 1:  # they stand together
+            target = self.values[self._ends[places.start] : self._ends[places.stop]]
+            torch.index_select(values, 0, indices.values, out=target)
+            return
+        for place, chosen in zip(places, indices, strict=True):
+            self[place].copy_(values[chosen])
 
 
 def from_array(numbers: "array[int]") -> Tensor:

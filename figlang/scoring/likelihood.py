@@ -13,7 +13,7 @@ from typing import Protocol
 
 from figlang.config import ScoringConfig
 from figlang.scoring.distinct import SIZE, Distinct
-from figlang.scoring.measured import ItemStrings, LogProbs, Places, Record, RefusedError, Worded
+from figlang.scoring.measured import ItemStrings, LogProbs, Places, Record, Records, RefusedError, Worded
 from figlang.scoring.requests import Request, Scored, naming
 from figlang.scoring.wording import Wording
 from figlang.types import Item, Prediction
@@ -48,7 +48,7 @@ class Directions:
     forward: list[Prediction]
     backward: list[Prediction]
     blind: list[Prediction] | None
-    measured: list[Record]
+    measured: Sequence[Record]
     read: int
     tokens: int
 
@@ -81,9 +81,36 @@ def choose(
     Raises:
         FiglangError: A text cannot be scored. The message names the item and the text.
     """
-    asked, places = Strings(wording), Places()
     # If no string has the metaphor, there is no backward choice.
     partners = partners_of(items) if wording.has_context else {}
+    places, log_probs, read, tokens = _scored(scorer, items, wording, shown, partners, progress, blind)
+    scores = Scores(wording.scoring, log_probs)
+    forward, backward, unseen = [], [], []
+    for place, item in enumerate(items):
+        strings = places[place]
+        forward.append(decided(item, scores.forward(strings)))
+        if strings.backward:
+            backward.append(decided(posed_backward(item, partners[item.id]), scores.backward(strings)))
+        if blind:
+            unseen.append(decided(item, scores.blind(strings)))
+    measured = Records(items, places, log_probs, wording.scoring.minus_alone)
+    return Directions(forward, backward, unseen if blind else None, measured, read, tokens)
+
+
+def _scored(
+    scorer: Scorer,
+    items: Sequence[Item],
+    wording: Wording,
+    shown: Mapping[str, str] | None,
+    partners: Mapping[str, tuple[Item, ...]],
+    progress: bool,
+    blind: bool,
+) -> tuple[Places, LogProbs, int, int]:
+    """Where the strings of every item are, their log-probabilities, and the tokens of `Scored`.
+
+    The log-probabilities of single tokens are gone when it returns.
+    """
+    asked, places = Strings(wording), Places()
 
     def needed() -> Iterator[Request]:
         for item in items:
@@ -94,18 +121,7 @@ def choose(
 
     with naming(asked.owners):
         scored = scorer.score(needed(), progress)
-    log_probs = LogProbs(scored.log_probs, asked.sizes)
-    scores = Scores(wording.scoring, log_probs)
-    forward, backward, unseen, measured = [], [], [], []
-    for place, item in enumerate(items):
-        strings = places[place]
-        forward.append(decided(item, scores.forward(strings)))
-        if strings.backward:
-            backward.append(decided(posed_backward(item, partners[item.id]), scores.backward(strings)))
-        if blind:
-            unseen.append(decided(item, scores.blind(strings)))
-        measured.append(Record(item.id, place, places, log_probs, wording.scoring.minus_alone))
-    return Directions(forward, backward, unseen if blind else None, measured, scored.read, scored.tokens)
+    return places, LogProbs(scored.log_probs, asked.sizes), scored.read, scored.tokens
 
 
 def posed_backward(item: Item, pair: tuple[Item, ...]) -> Item:

@@ -3,9 +3,11 @@
 from array import array
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 from torch import Tensor
+
+from figlang.types import Item
 
 
 class RefusedError(Exception):
@@ -177,3 +179,33 @@ class Record(Mapping[str, Any]):
             "metaphor_alone": metaphor if metaphor and metaphor.tokens else None,
             **hidden,
         }
+
+
+class Records(Sequence[Record]):
+    """The Record of each item. Each is made into an object only when it is asked for.
+
+    Args:
+        items: The items.
+        places: The places of their strings.
+        log_probs: The log-probabilities of all strings.
+        minus_alone: As in Record.
+    """
+
+    def __init__(
+        self, items: Sequence[Item], places: Places, log_probs: LogProbs, minus_alone: bool = False
+    ) -> None:
+        self._items, self._places, self._log_probs = items, places, log_probs
+        self._minus_alone = minus_alone
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, place: int) -> Record: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Record]: ...
+    def __getitem__(self, place: int | slice) -> Record | list[Record]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        each = range(len(self))[place]
+        return Record(self._items[each].id, each, self._places, self._log_probs, self._minus_alone)

@@ -1,6 +1,6 @@
 """The share of a process: rows stand with the positions of their items, whatever their ids are."""
 
-from figlang.evaluation.how import Share
+from figlang.evaluation.how import Placed, Share
 from figlang.tasks.munch.asked import Blanks, Judgements
 from figlang.tasks.questions import Questions
 from figlang.types import Item, Split
@@ -10,9 +10,9 @@ ITEMS = tuple(Item(name, name, "c", ("x", "y"), 0) for name in ("a", "a/1", "b")
 
 def test_a_row_is_placed_by_the_item_that_it_is_of() -> None:
     share = Share(Split("own", ITEMS, "here", "0"), [0, 1])
-    assert share.place(["first", "second"]) == [(0, "first"), (1, "second")]
+    assert share.place(["first", "second"]) == Placed([0, 1], ["first", "second"])
     # The derived id of the first item's row is the id of the second item.
-    assert share.place(["a/1", "a/1/0"], ["a", "a/1"]) == [(0, "a/1"), (1, "a/1/0")]
+    assert share.place(["a/1", "a/1/0"], ["a", "a/1"]) == Placed([0, 1], ["a/1", "a/1/0"])
 
 
 def test_the_task_and_its_question_say_how_items_are_put_in_words() -> None:

@@ -2,7 +2,7 @@
 
 import logging
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 
 import torch
@@ -12,6 +12,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from figlang.cpu.blocks import takes_blocks
 from figlang.cpu.hasten import hastened
+from figlang.cpu.memory import give_back
 from figlang.cpu.packed import lay_out
 from figlang.cpu.parts import untouched
 from figlang.cpu.side_by_side import side_by_side
@@ -94,7 +95,8 @@ class CausalScorer:
         Raises:
             FiglangError: As RequestEncoder.encode does. It names the request.
         """
-        return self.score_tokens(*self.encoder.encode(requests), progress)
+        sequences, truncated = self.encoder.encode(requests)
+        return self._score(sequences, truncated, progress, sequences.forget)
 
     @torch.inference_mode()
     def score_tokens(self, sequences: Sequence[Tokens], truncated: int = 0, progress: bool = False) -> Scored:
@@ -102,12 +104,22 @@ class CausalScorer:
 
         `truncated` counts those that the encoder has cut.
         """
+        return self._score(sequences, truncated, progress)
+
+    def _score(
+        self,
+        sequences: Sequence[Tokens],
+        truncated: int,
+        progress: bool,
+        forget: Callable[[int], None] | None = None,
+    ) -> Scored:
+        """`score_tokens`. `forget` drops so many of the first sequences, which were read."""
         self.anatomy.network.eval()
         if not sequences:
             return Scored([], 0, 0, 0, 0, None)
         if truncated:
             log.warning("%d of %d requests were truncated on the left", truncated, len(sequences))
-        lengths = [len(sequence.ids) - 1 for sequence in sequences]
+        lengths = array("i", (len(sequence.ids) - 1 for sequence in sequences))
         reasons = {length: self.anatomy.reason(length) for length in set(lengths)}
         alone = [place for place, length in enumerate(lengths) if reasons[length]]
         fallback = reasons[max(reasons)]
@@ -118,7 +130,7 @@ class CausalScorer:
                 len(sequences),
                 fallback,
             )
-        found: list[tuple[Sequence[int], Slices]] = []
+        found = _room(sequences)
         read = positions = 0
         every = range(len(sequences))
         in_threads = self._bears_threads()
@@ -131,11 +143,33 @@ class CausalScorer:
             )
             for places, whole in ((shared, False), (alone, True)):
                 for part in _parts(places, lengths, self._part):
-                    trie = grow(Chosen(sequences, part))
-                    values, used = self._run(trie, matrix, whole, in_threads and not whole, bar)
-                    read, positions = read + used, positions + trie.positions
-                    found.append((part, trie.spans.of(values)))
-        return Scored(_in_order(found, sequences), truncated, sum(lengths), read, positions, fallback)
+                    give_back()  # what the part before has freed
+                    used, states = self._read(
+                        Chosen(sequences, part), part, found, matrix, whole, in_threads and not whole, bar
+                    )
+                    read, positions = read + used, positions + states
+                    if forget is not None and not alone:
+                        forget(part[-1] + 1)
+        return Scored(found, truncated, sum(lengths), read, positions, fallback)
+
+    def _read(
+        self,
+        sequences: Sequence[Tokens],
+        places: Sequence[int],
+        found: Slices,
+        matrix: nn.ModuleList,
+        whole: bool,
+        in_threads: bool,
+        bar: Progress,
+    ) -> tuple[int, int]:
+        """Put the values of some sequences at their places. Tokens that were read, and states.
+
+        Their trie is gone when the next one grows.
+        """
+        trie = grow(sequences)
+        values, read = self._run(trie, matrix, whole, in_threads, bar)
+        found.fill(places, trie.spans, values)
+        return read, trie.positions
 
     def _run(
         self, trie: Trie, matrix: nn.ModuleList, whole: bool, in_threads: bool, bar: Progress
@@ -219,15 +253,11 @@ def _parts(places: Sequence[int], lengths: Sequence[int], most: int) -> Iterator
         yield places[begin:]
 
 
-def _in_order(found: list[tuple[Sequence[int], Slices]], sequences: Sequence[Tokens]) -> Sequence[Tensor]:
-    """Put the values of parts of the sequences, which come with their places, into the order of all."""
-    if len(found) == 1:
-        return found[0][1]
-    ends = array("q", [0])
+def _room(sequences: Sequence[Tokens]) -> Slices:
+    """Room for the values of the scored tokens of all sequences, in their order."""
+    ends = array("q")
+    end = 0
     for ids, start in sequences:
-        ends.append(ends[-1] + len(ids) - start)
-    ordered = Slices(torch.empty(ends[-1]), ends[1:])
-    for places, part in found:
-        for place, values in zip(places, part, strict=True):
-            ordered[place].copy_(values)
-    return ordered
+        end += len(ids) - start
+        ends.append(end)
+    return Slices(torch.empty(end), ends)

@@ -18,14 +18,16 @@ LOG2_E = log2(e)
 # Rows at a time. This is enough for any product. With slices of 8,192 tokens it is 16 MB of logits, which
 # figlang.cpu.memory can keep.
 ROWS = 512
+WAITING = 16  # times as many rows wait, so that the last product of them has about as many as the others
 CACHED = 2**19  # logits that a CPU turns into probabilities together: 2 MB, about what its caches hold
 
 
 class Vocabulary:
     """Collects states of nodes and computes the log-probabilities of their scored children.
 
-    At most `budget` logits exist at a time (or one row). States wait until they are as many values, and those
-    of one `add` more, or until `finish`: a product with few rows costs as much as one with many.
+    At most `budget` logits exist at a time (or one row). States wait until they are enough for some products,
+    or as many values, and those of one `add` more, or until `finish`: a product with few rows costs as much
+    as one with many.
 
     Args:
         trie: The trie.
@@ -67,7 +69,8 @@ class Vocabulary:
             self._rows = min(max(self._budget // self._heads[0](states_RH[:1]).shape[-1], 1), ROWS)
         self._nodes.append(nodes)
         self._states.append(states_RH)
-        if sum(map(Tensor.numel, self._states)) >= self._budget:
+        waiting = sum(map(len, self._nodes))
+        if waiting >= WAITING * self._rows or waiting * states_RH.shape[-1] >= self._budget:
             self.finish()
 
     def finish(self) -> None:
