@@ -29,6 +29,32 @@ def test_kept_memory_is_used_again_without_page_faults() -> None:
     assert 4 * faults(kept=True) < faults(kept=False)
 
 
+def test_memory_that_is_given_back_is_no_longer_resident_though_blocks_between_are_in_use() -> None:
+    program = """
+import re, sys
+from figlang.cpu.memory import give_back, keep_freed_memory
+def resident():
+    with open("/proc/self/status") as file:
+        return 1024 * int(re.search(r"VmRSS:\\s+([0-9]+)", file.read())[1])
+if not keep_freed_memory():
+    give_back()  # it does nothing there
+    sys.exit("another C library")
+blocks = [bytearray(b"x" * 2**16) for _ in range(1024)]
+kept = blocks[::16]
+full = resident()
+del blocks
+idle = resident()
+give_back()
+print(full - idle, idle - resident(), all(block == b"x" * 2**16 for block in kept))
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    if "another C library" in result.stderr:
+        pytest.skip("only glibc keeps freed memory")
+    freed, given, whole = result.stdout.split()
+    assert int(freed) < 8 * 2**20 < 40 * 2**20 < int(given)
+    assert whole == "True"
+
+
 def test_products_of_ever_new_shapes_leave_no_code_behind() -> None:
     program = """
 import ctypes, sys, torch

@@ -6,8 +6,10 @@ holds, so the last tests count these.
 
 import gc
 import tracemalloc
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,10 +20,11 @@ from transformers import PreTrainedTokenizerFast
 from figlang.config import PromptConfig, ScoringConfig
 from figlang.runs import recomputed
 from figlang.runs.predictions import BLIND, FORWARD, write_predictions
+from figlang.scoring.flat import Sequences, Tokens
 from figlang.scoring.likelihood import Directions, choose
-from figlang.scoring.requests import TOGETHER, Request, SpanFinder
+from figlang.scoring.requests import TOGETHER, Request, RequestEncoder, SpanFinder
 from figlang.scoring.tree.causal import CausalScorer
-from figlang.scoring.tree.trie import grow
+from figlang.scoring.tree.trie import Trie, grow
 from figlang.scoring.wording import Wording
 from figlang.types import Item, Prediction
 from tests.causal_models import network
@@ -114,6 +117,42 @@ def test_a_node_of_a_trie_takes_few_bytes(scorer: CausalScorer) -> None:
     tensors = [getattr(trie, each.name) for each in fields(trie) if each.name != "spans"]
     assert sum(tensor.nbytes for tensor in tensors) <= 32 * len(trie.tokens)
     assert trie.spans.values.nbytes == 4 * len(trie.spans.values)
+
+
+def test_one_trie_exists_at_a_time_and_tokens_that_were_read_are_dropped(
+    scorer: CausalScorer, tokenizer: PreTrainedTokenizerFast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encode, made, alive, held = RequestEncoder.encode, [], [], []
+
+    def spied(self: RequestEncoder, requests: Iterable[Request]) -> tuple[Sequences, int]:
+        made.append(encode(self, requests))
+        return made[-1]
+
+    def growing(sequences: Sequence[Tokens]) -> Trie:
+        gc.collect()
+        assert not [reference for reference in alive if reference() is not None]
+        held.append(sum(_is_held(made[-1][0], place) for place in range(len(made[-1][0]))))
+        trie = grow(sequences)
+        alive.append(weakref.ref(trie.spans))
+        return trie
+
+    asked = [Request(f"the room {number} was an oven . ", f"it was hot {number}") for number in range(60)]
+    whole = torch.cat(list(scorer.score(asked).log_probs))
+    monkeypatch.setattr(RequestEncoder, "encode", spied)
+    monkeypatch.setattr("figlang.scoring.tree.causal.grow", growing)
+    in_parts = CausalScorer(scorer.anatomy.network, tokenizer, part=90).score(asked)
+    assert torch.allclose(torch.cat(list(in_parts.log_probs)), whole, atol=1e-5)
+    assert len(held) > 5
+    assert held[0] == len(asked)
+    assert all(later < earlier for earlier, later in pairwise(held))
+    assert not any(_is_held(made[-1][0], place) for place in range(len(asked)))
+
+
+def _is_held(sequences: Sequences, place: int) -> bool:
+    try:
+        return bool(sequences[place].ids)
+    except IndexError:
+        return False
 
 
 def test_no_tensor_is_kept_for_an_item(scorer: CausalScorer) -> None:

@@ -71,7 +71,7 @@ class CausalScorer:
         pack: int | None = None,
         batch_tokens: int = 1024,
         logits: int = 2**24,
-        part: int = 2**21,
+        part: int = 2**20,
     ) -> None:
         config = network.config.get_text_config()
         self.encoder = RequestEncoder(
@@ -167,6 +167,7 @@ class CausalScorer:
         Their trie is gone when the next one grows.
         """
         trie = grow(sequences)
+        give_back()  # growing takes as much again
         values, read = self._run(trie, matrix, whole, in_threads, bar)
         found.fill(places, trie.spans, values)
         return read, trie.positions

@@ -15,7 +15,7 @@ from figlang.scoring.flat import Tokens
 from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.causal import CausalScorer
 from figlang.scoring.tree.trie import Trie, grow
-from figlang.scoring.tree.vocabulary import Vocabulary, largest
+from figlang.scoring.tree.vocabulary import WAITING, Vocabulary, largest
 from tests.causal_models import TREE, check, network, requests, tokenizer
 
 TOKENIZER = tokenizer()
@@ -111,6 +111,21 @@ def test_rows_are_read_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     vocabulary.finish()
     assert rows == [1, 2, 1]
     assert vocabulary.values[tree.scored].tolist() == pytest.approx([-log(SIZE)] * len(tree.scored))
+
+
+def test_states_wait_for_a_few_products_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("figlang.scoring.tree.vocabulary.ROWS", 2)
+    tree, rows = trie(), []
+    vocabulary = Vocabulary(
+        tree, [lambda states: rows.append(len(states)) or torch.zeros(len(states), SIZE)], None, 2**20
+    )
+    nodes = torch.tensor([int(tree.read[1])] * (2 * WAITING + 3))  # a node again and again, to have many
+    for known, node in enumerate(nodes.split(1), start=1):
+        vocabulary.add(node, torch.zeros(1, HIDDEN))
+        assert known - sum(rows[1:]) < 2 * WAITING  # the first one tells the width
+    assert rows == [1, *[2] * WAITING]
+    vocabulary.finish()
+    assert sum(rows[1:]) == len(nodes)
 
 
 def test_a_token_that_the_network_does_not_know_is_refused() -> None:
