@@ -22,13 +22,15 @@ class Sequences(Sequence[Tokens]):
     """Token sequences. Each is made into objects only when it is asked for."""
 
     def __init__(self) -> None:
-        self._ids = array("i")
+        self._ids = array("H")  # of 2 bytes, until an id needs 4
         self._ends = array("q", [0])
         self._starts = array("i")
         self._dropped = 0  # ids at the beginning that were forgotten
 
     def append(self, ids: Sequence[int], start: int) -> None:
         """Add a sequence, whose tokens from `start` on are scored."""
+        if self._ids.typecode == "H" and max(ids, default=0) >= 2**16:
+            self._ids = array("i", self._ids)
         self._ids.extend(ids)
         self._ends.append(len(self._ids))
         self._starts.append(start)

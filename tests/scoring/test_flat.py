@@ -27,6 +27,14 @@ def test_sequences_that_were_not_forgotten_are_as_before(steps: list[int]) -> No
             kept[place]
 
 
+def test_ids_of_a_large_vocabulary_are_kept_beside_small_ones() -> None:
+    rows = [([1, 2**16 - 1], 1), ([2**16, 3], 1), ([2**31 - 1, 0], 1)]
+    made = Sequences()
+    for ids, start in rows:
+        made.append(ids, start)
+    assert [tuple(row) for row in made] == rows
+
+
 def test_rows_that_stand_together_and_rows_that_do_not_are_filled_alike() -> None:
     ends, values = [2, 3, 3, 6], torch.randn(9)
     indices = Slices(torch.tensor([8, 0, 3, 4, 4, 1], dtype=torch.int32), ends)

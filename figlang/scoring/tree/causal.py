@@ -71,7 +71,7 @@ class CausalScorer:
         pack: int | None = None,
         batch_tokens: int = 1024,
         logits: int = 2**24,
-        part: int = 2**20,
+        part: int = 2**21,
     ) -> None:
         config = network.config.get_text_config()
         self.encoder = RequestEncoder(

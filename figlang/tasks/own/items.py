@@ -22,6 +22,9 @@ GOLD_REMEDY = {
 }
 
 
+NONE: dict[str, tuple[str, ...]] = {}  # the attributes of all items that have none
+
+
 @dataclass(frozen=True)
 class Made:
     """How rows become items: their columns, the form of the right option, the start of their names, and
@@ -101,7 +104,9 @@ def _usable(
             if len(set(map(plain, listed))) < len(listed):
                 problems.add(number, "two of its options are equal, kept", "correct an option")
             identifier = name or f"{made.stem}-{number}"
-            attributes = {name: values for name in columns.attributes if (values := _values(row.get(name)))}
+            attributes = {
+                name: values for name in columns.attributes if (values := _values(row.get(name)))
+            } or NONE
             yield (
                 number,
                 row,
