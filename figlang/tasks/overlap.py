@@ -14,7 +14,7 @@ from typing import Any
 
 from figlang.statistics import metrics
 from figlang.statistics.metrics import Estimate
-from figlang.text.likeness import Words, per_word, tokens, twins, words
+from figlang.text.likeness import Twins, Words, per_word, token_set, tokens, words
 from figlang.types import Inference, Item, Prediction, Split
 
 N = 8
@@ -63,14 +63,21 @@ def check(
     others = _others(stages, taught or ())
     # What is evaluated is small; all n-grams of a large training set would fill the memory.
     wanted = {key for _, _, split in evaluated for item in split.items for key in every(item, n)}
+    near = [_Near(split) for _, _, split in evaluated]
     known: dict[Words, str] = {}
     for item in (item for split in (*stages, *others) for item in split.items):
-        for key in every(item, n):
-            if key in wanted:
-                known.setdefault(key, item.id)
-    found = [
-        asdict(against(known, data, role, split, n, near_duplicates([*stages, *others], split)))
-        for data, role, split in evaluated
+        for part, text in texts(item):
+            found = words(text)
+            for key in _runs(found, n):
+                if key in wanted:
+                    known.setdefault(key, item.id)
+            if part == "context":
+                some = token_set(found)
+                for each in near:
+                    each.see(item.id, some)
+    overlaps = [
+        asdict(against(known, data, role, split, n, each.found()))
+        for (data, role, split), each in zip(evaluated, near, strict=True)
     ]
     dropped = [name for stage in stages for name in stage.dropped]
     about = {
@@ -81,7 +88,7 @@ def check(
         "training_items": sum(len(one.items) for one in stages),
         **({} if taught is None else {"teacher_items": sum(len(one.items) for one in others)}),
     }
-    return about | {"dropped": dropped, "evaluated": found}
+    return about | {"dropped": dropped, "evaluated": overlaps}
 
 
 def _others(stages: Sequence[Split], taught: Sequence[Split]) -> list[Split]:
@@ -118,27 +125,40 @@ def against(
     return Overlap(data, role, split.sha256, len(split.items), near=near, **found)
 
 
+class _Near:
+    """The near-duplicates in a split, among the training contexts that were seen."""
+
+    def __init__(self, split: Split, least: float = ALIKE) -> None:
+        self._owners: list[str] = []
+        sets: dict[str, frozenset[str]] = {}
+        for item in split.items:
+            for context in contexts(item):
+                if len(some := tokens(context)) >= SHORTEST:
+                    sets[str(len(self._owners))] = some
+                    self._owners.append(item.id)
+        self._twins = Twins(sets, least)
+
+    def see(self, trained_id: str, some: frozenset[str]) -> None:
+        """Compare the tokens of one training context with the split."""
+        if some:
+            self._twins.see(trained_id, some)
+
+    def found(self) -> dict[str, str]:
+        """By the item's id, the training item with the most similar context."""
+        pairs = sorted(self._twins.found.items(), key=lambda pair: (-pair[1][1], int(pair[0])))
+        near: dict[str, str] = {}
+        for place, (theirs, _) in pairs:
+            near.setdefault(self._owners[int(place)], theirs)
+        return near
+
+
 def near_duplicates(stages: Sequence[Split], split: Split, least: float = ALIKE) -> dict[str, str]:
     """The near-duplicates in a split: by the item's id, the training item with the most similar context."""
-    owners: list[str] = []
-    sets: dict[str, frozenset[str]] = {}
-    for item in split.items:
+    near = _Near(split, least)
+    for item in (item for stage in stages for item in stage.items):
         for context in contexts(item):
-            if len(some := tokens(context)) >= SHORTEST:
-                sets[str(len(owners))] = some
-                owners.append(item.id)
-    trained = (
-        (item.id, some)
-        for stage in stages
-        for item in stage.items
-        for some in map(tokens, contexts(item))
-        if some
-    )
-    found = twins(sets, trained, least)
-    near: dict[str, str] = {}
-    for place, (theirs, _) in sorted(found.items(), key=lambda pair: (-pair[1][1], int(pair[0]))):
-        near.setdefault(owners[int(place)], theirs)
-    return near
+            near.see(item.id, tokens(context))
+    return near.found()
 
 
 def by_cleanness(found: Mapping[str, Any], predictions: Sequence[Prediction]) -> dict[str, Estimate | None]:
@@ -187,7 +207,11 @@ def texts(item: Item) -> Iterator[tuple[str, str]]:
 
 def keys(text: str, n: int) -> list[Words]:
     """Every n words in a row; all words of a shorter text; nothing of a text of fewer than SHORTEST words."""
-    found = words(text)
+    return _runs(words(text), n)
+
+
+def _runs(found: Words, n: int) -> list[Words]:
+    """The keys of a text, from its words."""
     size = per_word(found)
     if len(found) < min(SHORTEST, n) * size:
         return []

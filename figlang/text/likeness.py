@@ -1,7 +1,9 @@
 """Cut texts into words by Unicode's rules (UAX 29), and measure how alike two texts are as sets of words."""
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from math import ceil
 
 import regex
@@ -9,6 +11,11 @@ import regex
 Words = tuple[str, ...]
 _EDGE = regex.compile(r"(?V1)(?w)\b")
 _WORD = regex.compile(r"[\p{L}\p{N}]")
+# The same rules for texts of ASCII in lower case, in a third of the time. An apostrophe before a vowel begins
+# a word if no letter is before it.
+_ASCII = re.compile(
+    r"(?:'(?=[aeiou]))?\w+(?:(?:(?<=[a-z])[:.'](?=[a-z])|(?<=[0-9])[,;.'](?=[0-9]))\w+)*", re.ASCII
+)
 # Scripts without spaces between words. Unicode's rules cut them into characters.
 _UNSPACED = regex.compile(
     r"[\p{Han}\p{Hira}\p{Kana}\p{Thai}\p{Laoo}\p{Khmr}\p{Mymr}\p{Tibt}\p{Java}\p{Bali}]"
@@ -16,14 +23,20 @@ _UNSPACED = regex.compile(
 CHARACTERS = 2  # in such a script, this many characters count as one word
 
 
+# The two items of a pair follow each other and share their options.
+@lru_cache(maxsize=8)
 def words(text: str) -> Words:
     """The lower-case words of a text, without punctuation; single characters in scripts without spaces."""
     folded = text.casefold().replace("’", "'")
+    if folded.isascii() and "_" not in folded:
+        return tuple(_ASCII.findall(folded))
     return tuple(part for part in _EDGE.split(folded) if _WORD.search(part))
 
 
 def per_word(segments: Words) -> int:
     """How many segments make a word: one, or CHARACTERS if most are of a script without spaces."""
+    if "".join(segments).isascii():
+        return 1
     return (
         CHARACTERS if 2 * sum(_UNSPACED.match(word) is not None for word in segments) > len(segments) else 1
     )
@@ -34,47 +47,69 @@ def tokens(text: str) -> frozenset[str]:
 
     It holds words, or the pairs of neighbouring characters in scripts without spaces.
     """
-    segments = words(text)
+    return token_set(words(text))
+
+
+def token_set(segments: Words) -> frozenset[str]:
+    """The set of `tokens`, from the words of a text."""
     size = per_word(segments)
+    if size == 1:
+        return frozenset(segments)
     return frozenset(" ".join(segments[start : start + size]) for start in range(len(segments) - size + 1))
 
 
-def twins(
-    evaluated: Mapping[str, frozenset[str]], trained: Iterable[tuple[str, frozenset[str]]], least: float
-) -> dict[str, tuple[str, float]]:
-    """For every evaluated text, find the training text that is most like it.
+class Twins:
+    """For every evaluated text, the training text that is most like it.
 
     The measure is Jaccard similarity. The result is exact: two sets that are at least that similar share one
     of the rarest tokens of each (Bayardo, Ma & Srikant 2007), so only those are looked up. Of equally similar
     training texts, the first one counts.
 
-    Args:
-        evaluated: Tokens by id.
-        trained: Ids with tokens, read once.
-        least: Smallest similarity, above 0 and at most 1.
-
-    Returns:
-        By the id of an evaluated text, the id of its twin and their similarity. Texts without a twin are left
-        out.
+    Attributes:
+        found: By the id of an evaluated text, the id of its twin among the texts that were seen, and their
+            similarity. Texts without a twin are left out.
     """
-    count = Counter(token for text_tokens in evaluated.values() for token in text_tokens)
 
-    def rarest(text_tokens: frozenset[str]) -> list[str]:
-        kept = len(text_tokens) - ceil(least * len(text_tokens) - 1e-9) + 1
-        return sorted(text_tokens, key=lambda token: (count[token], token))[:kept]
+    def __init__(self, evaluated: Mapping[str, frozenset[str]], least: float) -> None:
+        """Take the evaluated texts.
 
-    index: dict[str, list[str]] = defaultdict(list)
-    for name, text_tokens in evaluated.items():
-        for token in rarest(text_tokens):
-            index[token].append(name)
-    nearest: dict[str, tuple[str, float]] = {}
-    for trained_id, text_tokens in trained:
-        for evaluated_id in {name for token in rarest(text_tokens) for name in index.get(token, ())}:
-            both = len(text_tokens & evaluated[evaluated_id])
-            alike = both / (len(text_tokens) + len(evaluated[evaluated_id]) - both)
-            if alike >= least and alike > nearest.get(evaluated_id, ("", 0.0))[1]:
-                nearest[evaluated_id] = (trained_id, alike)
-    return nearest
+        Args:
+            evaluated: Tokens by id.
+            least: Smallest similarity, above 0 and at most 1.
+        """
+        self.found: dict[str, tuple[str, float]] = {}
+        self._evaluated, self._least = evaluated, least
+        self._count = Counter(token for text_tokens in evaluated.values() for token in text_tokens)
+        self._known = frozenset(self._count)
+        self._index: dict[str, list[str]] = defaultdict(list)
+        for name, text_tokens in evaluated.items():
+            for token in self._rarest(text_tokens, self._kept(text_tokens)):
+                self._index[token].append(name)
+
+    def see(self, trained_id: str, text_tokens: frozenset[str]) -> None:
+        """Compare one training text with all evaluated texts.
+
+        Args:
+            trained_id: Its id.
+            text_tokens: Its tokens.
+        """
+        kept = self._kept(text_tokens)
+        # Tokens that no evaluated text has are the rarest. As a rule there are enough of them.
+        if len(text_tokens - self._known) >= kept:
+            return
+        rarest = self._rarest(text_tokens, kept)
+        for evaluated_id in {name for token in rarest for name in self._index.get(token, ())}:
+            both = len(text_tokens & self._evaluated[evaluated_id])
+            alike = both / (len(text_tokens) + len(self._evaluated[evaluated_id]) - both)
+            if alike >= self._least and alike > self.found.get(evaluated_id, ("", 0.0))[1]:
+                self.found[evaluated_id] = (trained_id, alike)
+
+    def _kept(self, text_tokens: frozenset[str]) -> int:
+        """How many of the rarest tokens of a text are looked up."""
+        return len(text_tokens) - ceil(self._least * len(text_tokens) - 1e-9) + 1
+
+    def _rarest(self, text_tokens: frozenset[str], kept: int) -> list[str]:
+        return sorted(text_tokens, key=lambda token: (self._count[token], token))[:kept]
 
 
 def neighbours(texts: Mapping[str, frozenset[str]], least: float) -> Iterator[tuple[str, str, float]]:

@@ -17,7 +17,7 @@ from figlang.runs import stages
 from figlang.tasks import overlap
 from figlang.tasks.overlap_table import by_cleanness, evaluated, ids, table
 from figlang.tasks.registry import for_training, load
-from figlang.text.likeness import twins
+from figlang.text.likeness import Twins
 from figlang.types import CLASSES, Inference, Item, Prediction, Split
 
 LONG = "the old clock in the hall had swallowed another hour"
@@ -155,7 +155,10 @@ def test_twins_are_those_of_comparing_all() -> None:
                 alike = len(one & some) / len(one | some)
                 if alike >= least and alike > best.get(name, ("", 0.0))[1]:
                     best[name] = (other, alike)
-        assert twins(ours, theirs, least) == best
+        search = Twins(ours, least)
+        for name, one in theirs:
+            search.see(name, one)
+        assert search.found == best
 
 
 def test_accuracy_on_the_clean_items_stands_beside_the_whole() -> None:
