@@ -29,7 +29,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-import scipy
+
+from figlang.statistics import distributions
 
 Array = npt.NDArray[np.float64]
 
@@ -131,13 +132,14 @@ class Ratios:
         squared_B = np.zeros(len(values_B))
         for rows in self._dependent_parts():
             squared_B[rows] = self._rows(rows)._statistic(values_B[rows])
-        p_B = 2 * scipy.stats.t.sf(np.sqrt(squared_B), self._free)
+        p_B = 2 * distributions.t_above(np.sqrt(squared_B), self._free)
+        exact = self._independent
         right_B = (self.counts * self.hits).sum(1)
         tails_B = np.minimum(
-            scipy.stats.binom.cdf(right_B, self.clusters, values_B),
-            scipy.stats.binom.sf(right_B - 1, self.clusters, values_B),
+            *distributions.binomial_tails(right_B[exact], self.clusters[exact], values_B[exact])
         )
-        return np.asarray(np.where(self._independent, np.minimum(1, 2 * tails_B), p_B))
+        p_B[exact] = np.minimum(1, 2 * tails_B)
+        return p_B
 
     def intervals(self, level: float = LEVEL) -> tuple[Array, Array]:
         """The lowest and the highest value of each ratio that `p` does not reject at the level, each (B)."""
@@ -148,10 +150,10 @@ class Ratios:
         # A beta distribution needs a success for its lower end and a failure for its upper end; otherwise the
         # end is the edge.
         exact_low_B = np.where(
-            right_B > 0, scipy.stats.beta.ppf(level / 2, np.maximum(right_B, 1), wrong_B + 1), 0
+            right_B > 0, distributions.beta_quantile(level / 2, np.maximum(right_B, 1), wrong_B + 1), 0
         )
         exact_high_B = np.where(
-            wrong_B > 0, scipy.stats.beta.isf(level / 2, right_B + 1, np.maximum(wrong_B, 1)), 1
+            wrong_B > 0, distributions.beta_critical(level / 2, right_B + 1, np.maximum(wrong_B, 1)), 1
         )
         return np.where(self._independent, exact_low_B, low_B), np.where(
             self._independent, exact_high_B, high_B
@@ -185,10 +187,10 @@ class Ratios:
 
     def _ends(self, level: float) -> tuple[Array, Array]:
         """Both ends of every interval: the values at which the statistic reaches its critical value."""
-        # The other parts of scipy are loaded when they are used: help and refusals need none and are quick.
+        # It takes as long to import as ten items to answer: help and refusals need none and are quick.
         from scipy.optimize import elementwise
 
-        critical_B = scipy.stats.t.isf(level / 2, self._free)
+        critical_B = distributions.t_critical(level / 2, self._free)
         rows_E = np.tile(np.arange(len(self.counts)), 2)
         inside_E, outside_E = (
             np.tile(self.values, 2),
