@@ -4,7 +4,6 @@ The Python API is here: `load` or `items` give items, `open_model` a model, and 
 `report` take its predictions. Each is imported when it is first asked for.
 """
 
-import gc
 import os
 import sys
 import warnings
@@ -67,16 +66,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # A notebook is asked for its own progress bars when libraries are imported. None are shown here.
     warnings.filterwarnings("ignore", message="IProgress not found")
-    # Libraries make millions of objects that stay. To look through them, now and later, takes a third of the
-    # time to a first result.
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        globals()[name] = value = getattr(import_module(_MODULES[name]), name)
-    finally:
-        gc.freeze()
-        if collects:
-            gc.enable()
+    module = import_module("figlang.machine.importing").imported(_MODULES[name])
+    globals()[name] = value = getattr(module, name)
     return value
 
 

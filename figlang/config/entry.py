@@ -1,13 +1,11 @@
 """The entry of every command: Hydra's command line, help, and errors of one line."""
 
-import gc
 import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 import hydra
@@ -27,6 +25,7 @@ from figlang.config.verbs.train import TrainConfig
 from figlang.config.words import HELP, SEVERAL, readable
 from figlang.errors import INTERRUPTED, FiglangError
 from figlang.files.redaction import nothing_secret_said
+from figlang.machine.importing import imported
 from figlang.machine.printing import legible, log_to_terminal
 
 Task = Callable[[Any], str | None]  # it may return the folder of its results
@@ -177,7 +176,7 @@ def lazy(verb: str) -> Entry:
     module = f"figlang.commands.{verb.replace(' ', '_')}"
 
     def task(options: Any) -> str | None:
-        made: str | None = _imported(module).main.task(options)
+        made: str | None = imported(module).main.task(options)
         return made
 
     def conclude(made: list[str]) -> None:
@@ -186,22 +185,6 @@ def lazy(verb: str) -> Entry:
             concludes(made)
 
     return Entry(verb, task, conclude)
-
-
-def _imported(name: str) -> ModuleType:
-    """Import a module without collecting garbage meanwhile.
-
-    The libraries make millions of objects that stay. Looking through them again and again takes a sixth of
-    the time. They are not looked through later either.
-    """
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        return import_module(name)
-    finally:
-        gc.freeze()
-        if collects:
-            gc.enable()
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from figlang.errors import FiglangError, damage
 from figlang.files import hub
 from figlang.files.sources import PACKAGE, local_path
 from figlang.machine.faults import explain
+from figlang.machine.importing import uncollected
 from figlang.models import adapters, beneath, gguf, layout, opening, recast, soundness
 from figlang.models.manifest import Manifest, stored
 
@@ -34,7 +35,8 @@ TASKS: dict[Any, Any] = {
 def _lora() -> ModuleType:
     """The module of adapters. A network without them does not wait for peft, which takes a second to
     import."""
-    from figlang.models import lora
+    with uncollected():
+        from figlang.models import lora
 
     return lora
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
+from figlang.machine.importing import uncollected
 from figlang.tasks import folds, limits, mix, outside
 from figlang.tasks.figqa.task import FigQa
 from figlang.tasks.grid import Reproduced
@@ -232,7 +233,9 @@ def load(split: str, data: DataConfig, paths: PathsConfig) -> Split:
 
 def _limited(split: str, data: DataConfig, paths: PathsConfig) -> Split:
     """One split of a data set that is not a mixture, without regard to folds."""
-    loaded = replace(task(data.dataset).load(split, data, paths), task=data.dataset, question=data.question)
+    with uncollected():
+        read = task(data.dataset).load(split, data, paths)
+    loaded = replace(read, task=data.dataset, question=data.question)
     if data.limit is None or data.limit >= len(loaded.items):
         return loaded
     return limits.limited(loaded, data.limit)

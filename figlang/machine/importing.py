@@ -1,0 +1,96 @@
+"""Imports of large libraries, without the work that a start can do without."""
+
+import gc
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+MODELS = "transformers.models"
+LISTING = "transformers.utils.import_utils"
+
+
+def imported(name: str) -> ModuleType:
+    """Import a module without collecting garbage meanwhile.
+
+    The libraries make millions of objects that stay. Looking through them again and again takes a sixth of
+    the time. They are not looked through later either.
+
+    Args:
+        name: The full name of the module.
+    """
+    with uncollected(), _listed_once():
+        try:
+            return import_module(name)
+        finally:
+            gc.freeze()
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Collect no garbage for the time of a block that makes many objects, nearly all of which stay."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+@contextmanager
+def _listed_once() -> Iterator[None]:
+    """Let transformers read the files of its models once.
+
+    To know its classes it reads the text of some 1,700 files, when it is imported and again when its first
+    model is. The second time it gets the first list here. If it asks in another way, it reads them again.
+    """
+    finder = _Listed()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        finder.leave()
+
+
+class _Listed(MetaPathFinder):
+    """Notices that the models of transformers are about to be imported. It finds no module itself."""
+
+    def __init__(self) -> None:
+        self._define: Any = None
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        listing: Any = sys.modules.get(LISTING)
+        if fullname == MODELS and self._define is None and hasattr(listing, "define_import_structure"):
+            self._define = listing.define_import_structure
+            listing.define_import_structure = self._answer
+        return None
+
+    def leave(self) -> None:
+        """Undo what was changed."""
+        if self._define is not None:
+            listing: Any = sys.modules[LISTING]
+            listing.define_import_structure = self._define
+            self._define = None
+
+    def _answer(self, module_path: Any, prefix: str | None = None) -> Any:
+        folder = Path(str(sys.modules["transformers"].__file__)).parent / "models"
+        if prefix is not None or Path(module_path) != folder / "__init__.py":
+            return self._define(module_path, prefix)
+        whole = self._define(folder, prefix="models")  # transformers keeps the answers that it gave before
+        return {
+            needed: {
+                name.removeprefix("models."): set(classes)
+                for name, classes in names.items()
+                if name.startswith("models.")
+            }
+            for needed, names in whole.items()
+        }

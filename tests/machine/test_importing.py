@@ -1,0 +1,59 @@
+"""Libraries are imported with less work, and as they would be without."""
+
+import gc
+import json
+import subprocess
+import sys
+
+import pytest
+
+from figlang.machine.importing import imported, uncollected
+from tests.running import ROOT
+
+# What `transformers.models` was told of its classes, and how many folders were read for it.
+LISTED = """
+import json, sys
+from figlang.machine.importing import imported
+if sys.argv[1] == "ours":
+    imported("figlang.models.opening")
+else:
+    from transformers import AutoConfig
+from transformers.utils import import_utils
+read = import_utils.create_import_structure_from_path.cache_info().misses
+places = sys.modules["transformers.models"]._class_to_module
+finders = sorted(getattr(one, "__name__", type(one).__name__) for one in sys.meta_path)
+print(json.dumps([read, places, finders, import_utils.define_import_structure.__module__]))
+"""
+
+
+def listed(way: str) -> list[object]:
+    words = [sys.executable, "-W", "ignore", "-c", LISTED, way]
+    ended = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300, check=True)
+    found: list[object] = json.loads(ended.stdout.splitlines()[-1])
+    return found
+
+
+def test_transformers_reads_the_files_of_its_models_once_and_knows_the_same_classes() -> None:
+    read, *ours = listed("ours")
+    twice, *theirs = listed("theirs")
+    assert ours == theirs
+    assert isinstance(read, int)
+    assert isinstance(twice, int)
+    assert read <= twice / 2 + 1
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_garbage_is_collected_again_afterwards(before: bool) -> None:
+    (gc.enable if before else gc.disable)()
+    try:
+        with uncollected():
+            assert not gc.isenabled()
+            with uncollected():
+                pass
+            assert not gc.isenabled()
+        assert gc.isenabled() is before
+        with pytest.raises(ModuleNotFoundError):
+            imported("figlang.no_such_module")
+        assert gc.isenabled() is before
+    finally:
+        gc.enable()
