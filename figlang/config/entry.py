@@ -25,7 +25,7 @@ from figlang.config.verbs.train import TrainConfig
 from figlang.config.words import HELP, SEVERAL, readable
 from figlang.errors import INTERRUPTED, FiglangError
 from figlang.files.redaction import nothing_secret_said
-from figlang.machine.importing import imported
+from figlang.machine.importing import collected, imported, uncollected
 from figlang.machine.printing import legible, log_to_terminal
 
 Task = Callable[[Any], str | None]  # it may return the folder of its results
@@ -48,7 +48,8 @@ class Entry:
 
     def __call__(self) -> None:
         legible()
-        with _door():
+        # What is made until the task begins stays: the options and the libraries.
+        with uncollected(), _door():
             if set(HELP) & set(sys.argv[1:]):
                 self._help([word for word in sys.argv[1:] if word not in HELP])
                 return
@@ -84,7 +85,8 @@ class Entry:
             made: list[Combination[Any]] = combinations(self.verb, root.schema, words)
             for each in made:
                 check_packages(each.config)
-            self.task(made)
+            with collected():
+                self.task(made)
         except OURS as error:
             refuse(error, root)
         except FAULTS as error:
@@ -137,7 +139,8 @@ class Entry:
         try:
             config = named(composed, root.schema)
             check_packages(config)
-            folder = self.task(config)
+            with collected():
+                folder = self.task(config)
             trained = config.run if isinstance(config, TrainConfig) else None
             if made := trained or folder:
                 multirun.made.append(made)

@@ -3,7 +3,7 @@
 import gc
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -32,15 +32,23 @@ def imported(name: str) -> ModuleType:
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
-    """Collect no garbage for the time of a block that makes many objects, nearly all of which stay."""
+def uncollected(collect: bool = False) -> Iterator[None]:
+    """Collect no garbage for the time of a block that makes many objects, nearly all of which stay.
+
+    Args:
+        collect: Collect it in this block all the same.
+    """
     collects = gc.isenabled()
-    gc.disable()
+    (gc.enable if collect else gc.disable)()
     try:
         yield
     finally:
-        if collects:
-            gc.enable()
+        (gc.enable if collects else gc.disable)()
+
+
+def collected() -> AbstractContextManager[None]:
+    """Collect garbage for the time of a block within one that collects none."""
+    return uncollected(collect=True)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from tests.running import ROOT, TINY, environment, train
 HEAVY = {
     *("lightning_fabric", "pytorch_lightning", "torchmetrics", "peft", "datasets", "matplotlib", "pandas"),
     *("sklearn", "wandb", "openai", "spacy", "nltk", "gensim", "bitsandbytes", "sentence_transformers"),
+    "scipy.stats",
 }
 SCRIPT = f"""
 import atexit, runpy, sys
