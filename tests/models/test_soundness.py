@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import save_file
+from torch import nn
 from transformers import Gemma3TextConfig
 
 from figlang.config import ModelConfig, SamplingConfig
@@ -163,3 +164,20 @@ def test_what_ends_in_time_is_left_alone() -> None:
     with within(0.2, "nothing"):
         pass
     time.sleep(0.3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float8_e4m3fn])
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("place", [0, 5, 1030])
+def test_one_weight_that_is_not_finite_is_found(dtype: torch.dtype, wrong: float, place: int) -> None:
+    network = nn.Module()
+    weights = torch.zeros(1031)
+    network.register_parameter("fine", nn.Parameter(weights.to(dtype), requires_grad=False))
+    network.register_parameter("empty", nn.Parameter(torch.zeros(0), requires_grad=False))
+    soundness.check_weights("here", network)
+    weights = weights.clone()
+    # Of this format of 8 bits only NaN is not finite.
+    weights[place] = float("nan") if dtype.itemsize == 1 else wrong
+    network.register_parameter("odd", nn.Parameter(weights.to(dtype), requires_grad=False))
+    with pytest.raises(FiglangError, match="here: its weights odd are not all finite"):
+        soundness.check_weights("here", network)
