@@ -148,6 +148,17 @@ def test_one_trie_exists_at_a_time_and_tokens_that_were_read_are_dropped(
     assert not any(_is_held(made[-1][0], place) for place in range(len(asked)))
 
 
+def test_freed_memory_is_given_back_again_and_again_while_a_trie_is_read(
+    scorer: CausalScorer, tokenizer: PreTrainedTokenizerFast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[None] = []
+    monkeypatch.setattr("figlang.scoring.tree.causal.give_back", lambda: given.append(None))
+    monkeypatch.setattr("figlang.scoring.tree.causal.OFTEN", 50)
+    asked = [Request(f"the room {number} was an oven . ", f"it was hot {number}") for number in range(60)]
+    read = CausalScorer(scorer.anatomy.network, tokenizer, pack=10).score(asked).read
+    assert read // 60 <= len(given) - 2 <= read // 50  # before the trie, and when it has grown
+
+
 def _is_held(sequences: Sequences, place: int) -> bool:
     try:
         return bool(sequences[place].ids)

@@ -25,6 +25,7 @@ from figlang.scoring.tree.trie import Section, Trie, grow
 from figlang.scoring.tree.vocabulary import Vocabulary
 
 log = logging.getLogger("figlang")
+OFTEN = 2**17  # tokens after which freed memory is given back; less often, it would grow with the trie
 LEAST = 1024  # fewer tokens are not worth a thread of their own
 
 
@@ -183,9 +184,14 @@ class CausalScorer:
         reads: list[int] = []
 
         def fill(vocabulary: Vocabulary, reads_of_section: Iterator[States]) -> Iterator[None]:
+            kept = 0
             for nodes, states_RH, tokens in reads_of_section:
                 vocabulary.add(nodes, states_RH)
                 reads.append(tokens)
+                kept += tokens
+                if kept >= OFTEN:  # blocks of ever new sizes leave holes
+                    give_back()
+                    kept = 0
                 bar.advance(task, len(nodes))
                 yield  # it stops here if the other half fails
             vocabulary.finish()
