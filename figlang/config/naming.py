@@ -47,15 +47,20 @@ def name_by_dataset(data: DataConfig, given: Given) -> None:
 
 
 def name_by_file(data: DataConfig, given: Given) -> None:
-    """Call data by the name of its file, in place, unless a name was typed.
+    """Call data by the name of its file, or of its data set on the hub, in place, unless a name was typed.
 
     Results of `mine/train.csv` are of other items than those in it, so "mine" is its name; "sayings" is that
     of `sayings-train.csv`. Tasks of BIG-bench are folders with a `task.json`.
     """
-    if data.file is not None and "data.name" not in given.names:
+    if "data.name" in given.names:
+        return
+    if data.file is not None:
         file = Path(data.file)
         stem = "" if file.name == "task.json" else re.sub(r"(^|[-_.])train(ing)?$", "", file.stem)
         stem = stem or file.absolute().parent.name
+    else:
+        stem = (data.hub or "").rstrip("/").rpartition("/")[2]
+    if stem:
         data.name = re.sub(r"[^\w.~-]+", "-", stem, flags=re.ASCII).strip("-.")[:60] or "file"
 
 

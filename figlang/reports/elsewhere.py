@@ -159,7 +159,7 @@ def _row(one: Comparison, task: Task) -> tuple[Cell, ...]:
         _training(one, task),
         row.metric.replace("_", " "),
         value,
-        f"{row.paper}, {row.table}",
+        ", ".join(filter(None, (row.paper, row.table))),
         note,
     )
 

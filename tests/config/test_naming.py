@@ -48,6 +48,19 @@ def test_results_are_not_called_by_the_part_that_was_trained_on(file: str, expec
     assert data.name == expected
 
 
+@pytest.mark.parametrize(
+    ("hub", "expected"),
+    [("org/sayings", "sayings"), ("org/sayings:es", "sayings-es"), ("a/b/frases/", "frases")],
+)
+def test_a_data_set_of_the_hub_is_called_by_its_name(hub: str, expected: str) -> None:
+    data = DataConfig("own", "own", hub=hub)
+    name_by_file(data, Given((), {}, False))
+    assert data.name == expected
+    typed = DataConfig("mine", "own", hub=hub)
+    name_by_file(typed, Given(("data.name",), {}, False))
+    assert typed.name == "mine"
+
+
 def test_overrides_that_lose_their_signs_or_their_end_are_told_apart() -> None:
     runs = {train(f"method.text={sign}").run for sign in ("a b", "a,b", "a/b")}
     assert len(runs) == 3

@@ -1,11 +1,14 @@
 """Three odd files (Spanish JSONL with four options, TSV with the right option as text, Parquet) are trained
 on and evaluated by choice, log-probabilities, entailment and letters, beside published numbers."""
 
+import csv
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from figlang.commands.report import main as report
 from tests.running import run, train
 from tests.stub_server import MODEL, Stub, serving
 from tests.tasks.own.written import FRASES, rows, write
@@ -46,7 +49,7 @@ def test_training_has_the_chance_and_the_categories_of_the_file(home: Path) -> N
         assert set(content["metrics"]["accuracy_by"]["tipo"]) == {"modismo", "metáfora"}
 
 
-def test_published_numbers_are_shown_as_published(home: Path) -> None:
+def test_published_numbers_are_shown_as_published(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["checkpoint=runs/dual/seed0", "data=frases.parquet", "output=shown", *QUIET]
     ended = run(home, "evaluate.py", *words)
     assert ended.returncode == 0, ended.stderr
@@ -54,6 +57,12 @@ def test_published_numbers_are_shown_as_published(home: Path) -> None:
     assert "40.25" in ended.stdout
     assert "measured on test, this is validation" in ended.stdout
     assert "40.25" not in (home / "shown" / "metrics.json").read_text()
+    monkeypatch.chdir(home)
+    monkeypatch.setattr(sys, "argv", ["report.py", "shown", "output=page"])
+    report()
+    with (home / "page" / "tables" / "published.csv").open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["model"], row["value"], row["where"]) == ("Loro 1B", "40.25", "Loro 2020")
 
 
 def test_a_form_changes_no_score(home: Path) -> None:
