@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 
-from figlang.scoring.replies import CLOSED, MARKS, OPENED, THOUGHT, final, letter
+from figlang.scoring.replies import CLOSED, MARKS, OPENED, THOUGHT, final, letter, unthought
 from figlang.types import Reply
 
 LOWEST, HIGHEST = 1, 7  # of a rating
@@ -44,7 +44,8 @@ def of_last_line(reply: Reply, options: int, word: str) -> Reading:
         return Reading(reason=reason)
     lines = [line.strip() for line in MARKS.sub("", final(reply.text)).splitlines() if line.strip()]
     form = rf"(?i:{word})\s*:\s*(?:\(([A-Z])\)|([A-Z]))\.?"
-    found = re.fullmatch(form, lines[-1])
+    # A reply of quotation marks or emphasis alone has no line.
+    found = re.fullmatch(form, lines[-1]) if lines else None
     if found is None:
         return Reading(reason=_cut(reply, f"its last line is not of the form “{word}: X”"))
     if reply.cut:
@@ -95,8 +96,8 @@ def reasoning(reply: Reply) -> str:
     """The reasoning of a reply: what a server sent apart, or the text within tags of thought."""
     if reply.reasoning:
         return reply.reasoning
-    thoughts = [found[0] for found in THOUGHT.finditer(reply.text)]
-    rest = THOUGHT.sub(" ", reply.text)
+    rest = unthought(reply.text)
+    thoughts = [] if rest == reply.text else [found[0] for found in THOUGHT.finditer(reply.text)]
     if CLOSED.search(rest):  # the template had begun the reasoning
         thoughts.append(CLOSED.split(rest)[0])
     elif opened := OPENED.search(rest):
@@ -117,7 +118,7 @@ def _unreadable(reply: Reply) -> str:
         return FILTERED
     if final(reply.text).strip():
         return ""
-    if OPENED.search(CLOSED.split(THOUGHT.sub(" ", reply.text))[-1]):
+    if OPENED.search(CLOSED.split(unthought(reply.text))[-1]):
         return _cut(reply, UNTHOUGHT)
     return _cut(reply, "it is empty")
 

@@ -65,8 +65,14 @@ def final(reply: str) -> str:
 
     It is empty if the reasoning was cut off.
     """
-    text = CLOSED.split(THOUGHT.sub(" ", reply))[-1]
+    text = CLOSED.split(unthought(reply))[-1]
     return "" if OPENED.search(text) else ENDED.split(BEGUN.sub("", text), maxsplit=1)[0]
+
+
+def unthought(reply: str) -> str:
+    """The text of a reply without reasoning that has a beginning and an end."""
+    # A search for the end from each of many beginnings would take a time that grows with their square.
+    return THOUGHT.sub(" ", reply) if CLOSED.search(reply) else reply
 
 
 def _plain(text: str) -> str:

@@ -16,7 +16,7 @@ pytest.importorskip("openai", reason="needs the extra `served`")
 
 QUIET = ("trainer=cpu", "trainer.progress=false", "trainer.threads=1", "data=figqa_sample", "blind=false")
 PROTOCOLS = ("letter", "cot", "two_step", "score")
-# Replies that name no option and are no rating; the two last ones are not read for a letter inside a word.
+# Replies that name no option and are no rating. No letter inside a word is one.
 SAID = (
     "",
     " \n\t ",
@@ -33,6 +33,8 @@ SAID = (
     "\\boxed{" * 500,
     "Apple and Banana",
     "Answer: ZZ",
+    '"',
+    "***",
 )
 
 

@@ -1,12 +1,14 @@
 """Replies read by strict rules: a form that is not asked for is never a letter or a number."""
 
+import time
+
 import pytest
 
 from figlang.scoring import reading
 from figlang.scoring.reading import Reading
 from figlang.types import Reply
 
-# Twelve kinds of odd replies. None of them has the asked form, so none of them may be a letter.
+# Kinds of odd replies. None of them has the asked form, so none of them may be a letter.
 ODD = {
     "empty": Reply(""),
     "white space": Reply(" \n\t\n"),
@@ -20,6 +22,8 @@ ODD = {
     "words of an option": Reply("She is kind."),
     "a letter that is turned down": Reply("I do not think that (B) is right."),
     "another script": Reply("Answer: В"),
+    "a quotation mark": Reply('"'),
+    "emphasis alone": Reply("**\n```"),
 }
 
 
@@ -50,6 +54,15 @@ def test_an_odd_reply_is_never_a_letter_and_says_why(kind: str) -> None:
 )
 def test_only_a_last_line_of_the_asked_form_counts(text: str, expected: str | None) -> None:
     assert reading.of_last_line(Reply(text), 2, "Answer").letter == expected
+
+
+def test_reasoning_that_begins_again_and_again_is_read_in_little_time() -> None:
+    reply = Reply("<think>" * 20_000)
+    began = time.process_time()
+    assert reading.of_last_line(reply, 2, "Answer").reason == reading.UNTHOUGHT
+    assert reading.of_letter(reply, 2).reason == reading.UNTHOUGHT
+    assert reading.reasoning(reply) == reply.text
+    assert time.process_time() - began < 5, "it took over half a minute when each beginning was read to the end"
 
 
 def test_a_line_at_the_limit_of_tokens_may_have_gone_on() -> None:
