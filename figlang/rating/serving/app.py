@@ -74,6 +74,7 @@ class Pages:
                     f"instructions={config.instructions} cannot be read ({one_line(error)}); give a text "
                     "file in UTF-8"
                 ) from error
+        self.named = study.signature
         self.wrong: list[float] = []  # times of wrong codes
         self.orders: dict[str, list[orders.Shown]] = {}
 
@@ -152,6 +153,7 @@ class Pages:
             {
                 "role": "rater",
                 "name": rater,
+                "study": self.named,
                 "token": _csrf(request),
                 "ask": self.study.ask,
                 "codes": self.study.codes,

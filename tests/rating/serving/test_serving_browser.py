@@ -217,6 +217,79 @@ def test_single_keys_can_be_turned_off(chromium: Any, tmp_path: Path) -> None:
         chromium.execute_script("localStorage.clear()")
 
 
+def stored(folder: Path) -> dict[str, list[tuple[str, int]]]:
+    """The answers of each rater to a study, with the number of their revisions."""
+    asked = study.read(folder)
+    store = Store(folder, asked.signature)
+    try:
+        return {
+            name: [(one.value, one.revisions) for one in store.latest_of(name).values()]
+            for name in ("ann", "ben")
+        }
+    finally:
+        store.close()
+
+
+def test_an_answer_that_waits_is_of_its_rater_and_study_alone(chromium: Any, tmp_path: Path) -> None:
+    """A server ends under a rater; another study, and then another rater, come to the same address."""
+
+    def begin(name: str, codes: dict[str, str], of: int) -> None:
+        until(chromium, lambda: chromium.switch_to.active_element.get_attribute("id") == "code")
+        press(chromium, codes[name], "\n")
+        until(chromium, lambda: chromium.find_element("id", "about").is_displayed())
+        press(chromium, "\n")
+        on_item(chromium, 1, of)
+
+    def leave() -> None:
+        chromium.find_element("id", "leave").click()
+        until(chromium, lambda: chromium.find_element("id", "sign-in").is_displayed())
+
+    other = ["data=figqa_sample", "limit=8", "raters=[ann,ben]", "folder=other"]
+    with served(CHOICE, tmp_path) as server:
+        chromium.get(server.address)
+        begin("ann", server.codes, 7)
+    port = f"port={server.port}"
+    press(chromium, "1")
+    until(chromium, lambda: chromium.find_element("id", "trouble").is_displayed())
+    leave()
+    with served([*other, port], tmp_path) as server:
+        begin("ann", server.codes, 8)
+        press(chromium, "2")
+        on_item(chromium, 2, 8)
+        leave()
+    assert [len(given) for given in stored(tmp_path / "other").values()] == [1, 0]
+    with served(["folder=choice", port], tmp_path) as server:
+        begin("ben", server.codes, 7)
+        press(chromium, "2")
+        on_item(chromium, 2, 7)
+        leave()
+        until(chromium, lambda: chromium.switch_to.active_element.get_attribute("id") == "code")
+        press(chromium, server.codes["ann"], "\n")
+        on_item(chromium, 2, 7)
+    asked = study.read(tmp_path / "choice")
+    first = {name: order.of(asked, name)[0].options for name in ("ann", "ben")}
+    wanted = {"ann": [(str(first["ann"][0]), 1)], "ben": [(str(first["ben"][1]), 1)]}
+    assert stored(tmp_path / "choice") == wanted
+    chromium.execute_script("localStorage.clear()")
+
+
+def test_a_text_from_right_to_left_is_shown_so(chromium: Any, tmp_path: Path) -> None:
+    lines = ["model,item,prompt,answer", "m,q1,كلامها حديد.,(لا يتغير)!", "m,q2,Her word is steel.,It stays."]
+    (tmp_path / "t.csv").write_text("\n".join(lines), encoding="utf-8")
+    with served(["texts=[t.csv]", "scale=figqa", "raters=[ann]", "port=0", "folder=s"], tmp_path) as server:
+        enter(chromium, server, "ann")
+        until(chromium, lambda: chromium.find_element("id", "about").is_displayed())
+        press(chromium, "\n")
+        directions = {}
+        for number in (1, 2):
+            on_item(chromium, number, 2)
+            shown = [chromium.find_element("id", name) for name in ("text", "answer")]
+            script = "return arguments[0].map(one => getComputedStyle(one).direction)"
+            directions[text(chromium, "text")] = chromium.execute_script(script, shown)
+            press(chromium, "1")
+    assert directions == {"كلامها حديد.": ["rtl", "rtl"], "Her word is steel.": ["ltr", "ltr"]}
+
+
 @pytest.mark.faults
 def test_two_raters_lose_nothing_to_a_kill_of_the_server(tmp_path: Path) -> None:
     """Two browsers, 60 items each; the server is killed while both are pressing keys, and started again."""

@@ -65,8 +65,9 @@ async function load() {
     const reply = await fetch("/api/live", {credentials: "same-origin"});
     if (reply.status === 401 || reply.status === 403) return location.replace("/");
     found = await reply.json();
+    if (!reply.ok) throw Object.assign(new Error(found.error), {said: found.error});
   } catch (error) {
-    at("message").textContent = "The server does not answer. This page tries again by itself.";
+    at("message").textContent = `${error.said || "The server does not answer."} This page tries again by itself.`;
     return void setTimeout(load, EVERY);
   }
   token = found.token;

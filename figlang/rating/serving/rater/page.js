@@ -67,6 +67,7 @@ function begin(found) {
   if (found.role === "organiser") return location.assign("/organiser");
   if (location.search) history.replaceState(null, "", "/");  // the code of the study is not left in the address
   work = found;
+  busy = false;
   document.title = `Rating, ${work.name}`;
   at("who").textContent = work.name;
   at("instructions").textContent = work.instructions;
@@ -146,6 +147,7 @@ function choices(item) {
     button.type = "button";
     button.dataset.value = value;
     label.textContent = text;
+    label.dir = "auto";  // options may be in a script that is written from right to left
     if (number < 9) {
       key.textContent = number + 1;
       key.setAttribute("aria-hidden", "true");
@@ -172,6 +174,8 @@ function pause() {
 // Saving
 
 function kept(name) { try { return localStorage.getItem(`figlang-${name}`); } catch (error) { return null; } }
+// Of this study alone: another one may be asked at the same address later, with raters of the same names.
+const unsent = of => `unsent-${of.study}-${of.name}`;
 function keep(name, value) {
   try { if (value === null) localStorage.removeItem(`figlang-${name}`); else localStorage.setItem(`figlang-${name}`, value); } catch (error) { /* this browser keeps nothing */ }
 }
@@ -184,13 +188,16 @@ async function give(value) {
   await send({place: current, value, confident: !unsure, seconds, sent});
 }
 
-// Until the server has it, an answer is kept in this browser, and sent again by itself.
-async function send(answer) {
+// Until the server has it, an answer is kept in this browser, and sent again by itself. After signing out it waits
+// for its rater: nobody else who signs in here may send it.
+async function send(answer, mine = work) {
+  if (work !== mine) return;
   busy = true;
-  keep(`unsent-${work.name}`, JSON.stringify(answer));
+  keep(unsent(mine), JSON.stringify(answer));
   try {
     await ask("answer", answer);
   } catch (error) {
+    if (work !== mine) return;
     busy = false;
     if (error.status === 401) {
       work = null;
@@ -199,17 +206,18 @@ async function send(answer) {
       return;
     }
     if (error.status && error.status < 500) {
-      keep(`unsent-${work.name}`, null);
+      if (error.status !== 403) keep(unsent(mine), null);  // 403: somebody else has signed in in this browser
       press();
       at("message").textContent = error.message;
       return;
     }
     busy = true;
-    return wait(() => send(answer), error);
+    return wait(() => send(answer, mine), error);
   }
+  keep(unsent(mine), null);
+  if (work !== mine) return;
   busy = false;
   at("trouble").hidden = true;
-  keep(`unsent-${work.name}`, null);
   const item = work.items[answer.place], before = item.given;
   item.given = answer.value;
   item.confident = answer.confident;
@@ -231,7 +239,7 @@ function wait(again, error) {
 }
 
 function resend() {
-  const answer = JSON.parse(kept(`unsent-${work.name}`) || "null");
+  const answer = JSON.parse(kept(unsent(work)) || "null");
   if (answer && answer.place < work.items.length) send(answer);
 }
 
