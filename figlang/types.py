@@ -200,14 +200,15 @@ def said(message: str) -> Chat:
 @dataclass(frozen=True, slots=True)
 class Reply:
     """The reply of a model in a chat: `cut` if it ran into the limit of tokens, `refused` if a content
-    filter stopped it, `usage`, what an endpoint says that it took, and `reasoning`, which some servers send
-    apart from the text."""
+    filter stopped it, `usage`, what an endpoint says that it took, `reasoning`, which some servers send
+    apart from the text, and `tokens_reasoning`, the tokens of the reasoning of a model that is here."""
 
     text: str
     cut: bool = False
     refused: bool = False
     usage: dict[str, float] | None = None
     reasoning: str = ""
+    tokens_reasoning: int = 0
 
 
 @dataclass(frozen=True, slots=True)

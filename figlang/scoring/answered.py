@@ -31,7 +31,7 @@ class Answered:
         votes: The letter in each of several replies.
         steps: Earlier messages with their replies.
         ratings: The rating of each option.
-        tokens_reasoning: Tokens of the reasoning, as a local tokenizer counts.
+        tokens_reasoning: Tokens of the reasoning in all replies, by the tokenizer of a model that is here.
     """
 
     id: str
@@ -89,6 +89,7 @@ def answered(
         tuple(one.letter for one in votes) if len(votes) > 1 else (),
         tuple({"message": asked, "reply": reply.text} for asked, reply in steps),
         tuple(ratings),
+        sum(reply.tokens_reasoning for reply in every),
     )
 
 

@@ -8,6 +8,7 @@ from figlang.errors import FiglangError, owned
 from figlang.evaluation import generation
 from figlang.models.checkpoint import Served
 from figlang.models.hosted.opened import Opened
+from figlang.scoring import reading
 from figlang.types import Chat, Reply, Turn
 
 THOUGHT = ("<think>", "</think>")
@@ -76,7 +77,8 @@ class Speaker:
                 [counts[chat] for chat in first],
             )
         found = dict(zip(first, several, strict=True))
-        return [[self._tagged(reply) for reply in found[chat]] for chat in chats]
+        known = {chat: [self._counted(self._tagged(reply)) for reply in each] for chat, each in found.items()}
+        return [known[chat] for chat in chats]
 
     def _tagged(self, reply: Reply) -> Reply:
         """The reply with tags of reasoning that all readers know in place of the model's own."""
@@ -84,6 +86,13 @@ class Speaker:
         for own, known in zip(self.settings.think_tags, THOUGHT, strict=False):
             text = text.replace(own, known)
         return reply if text == reply.text else replace(reply, text=text)
+
+    def _counted(self, reply: Reply) -> Reply:
+        """The reply with the number of tokens of its reasoning. An endpoint counts them itself."""
+        if isinstance(self.model, Served) or not (thought := reading.reasoning(reply)):
+            return reply
+        ids = self.model.tokenizer(thought, add_special_tokens=False)["input_ids"]
+        return replace(reply, tokens_reasoning=len(ids))
 
 
 def checked(speaker: Speaker) -> None:
