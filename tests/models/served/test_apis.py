@@ -82,6 +82,18 @@ def test_a_blocked_prompt_counts_as_refused(tmp_path: Path) -> None:
     assert reply == Reply("", refused=True, usage=reply.usage)
 
 
+@pytest.mark.parametrize("body", ["{}", '{"candidates": []}', '{"usageMetadata": {"promptTokenCount": 9}}'])
+def test_an_answer_without_candidates_that_is_not_blocked_is_no_refusal(tmp_path: Path, body: str) -> None:
+    def fault(stub: Stub, asked: dict[str, Any]) -> tuple[int, dict[str, str], str] | None:
+        return (200, {}, body) if "Hm?" in json.dumps(asked) else None
+
+    with serving(GoogleStub(fault=fault)) as stub:
+        endpoint = open_chat("google", stub, tmp_path)
+        with pytest.raises(FiglangError, match=r"without choices|holds no message") as caught:
+            endpoint.chat(["Hm?"], SamplingConfig())
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.parametrize("api", STUBS)
 def test_errors_are_one_line(api: str, tmp_path: Path) -> None:
     with serving(STUBS[api]()) as stub, pytest.raises(FiglangError, match="404") as caught:

@@ -95,8 +95,15 @@ def asked(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def answer_of(answer: Mapping[str, Any]) -> Answer:
-    """An answer in OpenAI's form. A prompt that was blocked has no candidates and counts as refused."""
-    candidates = answer.get("candidates") or [{"finish_reason": "SAFETY"}]
+    """An answer in OpenAI's form.
+
+    A prompt that was blocked has no candidates, and counts as refused. Without candidates and without a block
+    it is no reply: the form has no choices then.
+    """
+    blocked = (answer.get("prompt_feedback") or {}).get("block_reason")
+    candidates = answer.get("candidates") or ([{"finish_reason": "SAFETY"}] if blocked else [])
+    if not candidates:
+        return {"choices": []}
     first = candidates[0]
     parts = (first.get("content") or {}).get("parts") or []
     text = "".join(str(part.get("text") or "") for part in parts if not part.get("thought"))
