@@ -151,7 +151,7 @@ def check_room(prompts: Sequence[str], ids: Sequence[Sequence[int]], room: int, 
             raise FiglangError("an empty prompt cannot be continued without a bos; set model.bos")
         if window is not None and len(row) + room > window:
             raise FiglangError(
-                f"prompt {prompt[:60]!r}… has {len(row)} tokens; with sampling.max_tokens={room} that "
+                f"prompt {prompt[:60]!r}… has {len(row)} tokens; with max_tokens={room} that "
                 f"is more than the {window} that the network reads; ask for fewer examples or shorter "
                 "answers"
             )

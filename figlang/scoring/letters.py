@@ -97,7 +97,8 @@ def answer_forms(spans: SpanFinder, asked: Sequence[Prompted]) -> list[list[tupl
     for answer, several in zip(answers, found, strict=True):
         if not several or any(owners.setdefault(tokens, answer) != answer for _, tokens in several):
             raise FiglangError(
-                f"this tokenizer has no tokens of its own for {answer.strip()!r}; letters need another model"
+                f"this tokenizer has no tokens of its own for {answer.strip()!r}, so that its probability "
+                "cannot be read; take another model, or a protocol= that reads replies"
             )
     return found
 

@@ -78,7 +78,8 @@ def load(split: str, data: DataConfig, root: str | None, cache: str) -> Split:
         )
     if data.question != "paraphrase" and split == "train":
         raise FiglangError(
-            f"MUNCH's question={data.question} is for evaluation; data=munch_paraphrase can be trained on"
+            f"MUNCH's question={data.question} is for evaluation; data=munch_paraphrase can be trained on, "
+            "and has examples for prompt.k="
         )
     folder = None if root is None else str(local_path(root) / "munch")
     paths = {

@@ -124,7 +124,7 @@ def test_greedy_replies_and_texts_are_those_of_transformers(folder: Path) -> Non
     assert generation.converse(there, messages, sampling) == generation.converse(here, messages, sampling)
     drawn = generation.converse(there, messages, SamplingConfig(temperature=1.0, n=2, max_tokens=3))
     assert [len(several) for several in drawn] == [2, 2]
-    with pytest.raises(FiglangError, match=r"has \d+ tokens; with sampling.max_tokens=640 that is more than"):
+    with pytest.raises(FiglangError, match=r"has \d+ tokens; with max_tokens=640 that is more than"):
         generation.converse(there, messages, SamplingConfig(max_tokens=640))
 
 
