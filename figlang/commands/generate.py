@@ -14,6 +14,7 @@ from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation import generation, opening, predicting, soundness
 from figlang.files import folders, ownership
+from figlang.models.checkpoint import Served
 from figlang.models.hosted.opened import Opened
 from figlang.rating import answers, ratings, sheets
 from figlang.reports import spending
@@ -40,6 +41,9 @@ def main(config: GenerateConfig) -> None:
     if rated is not None:
         pool = questions.pool(ratings.found_correct(rated, loaded.manifest.name), config.sampling.seed)
         asked = questions.with_examples(asked, pool, config.shots, config.sampling.seed)
+    if isinstance(loaded, Served) and config.model.dry_run:
+        loaded.endpoint.client.plan.rehearse(lambda: _write(config, loaded, asked, pool))
+        return
     examples = {"pool": digest([asdict(answer) for answer in pool])}
     wanted = outputs.decided_by(config, split, predicting.origin(loaded) | examples)
     with outputs.claimed(config, wanted) as folder:

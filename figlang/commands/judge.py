@@ -37,7 +37,14 @@ def main(config: JudgeConfig) -> None:
     scale, (_, _, answers) = registry.scales()[name], sheets.keyed(folder)
     against = references.of(answers, scale, None if config.references is None else Path(config.references))
     if config.model is not None or config.checkpoint is not None:
-        _judge(config, scale, answers, against)
+        model = _model(config)
+        if isinstance(model, Served) and model.endpoint.client.model.dry_run:
+            how = _asking(config, model)
+            model.endpoint.client.plan.rehearse(
+                lambda: _verdicts(config, model, how, scale, answers, against)
+            )
+            return
+        _judge(config, model, scale, answers, against)
     known = judges.read(folder, list(answers), scale.codes, config.prior)
     if config.chrf:
         known.append(
@@ -51,15 +58,14 @@ def main(config: JudgeConfig) -> None:
 
 def _judge(
     config: JudgeConfig,
+    model: Loaded | Served,
     scale: Scale,
     answers: Mapping[str, Generation],
     against: Mapping[str, list[str]],
 ) -> None:
     """Let the model of the command rate the answers, unless it has done so before."""
-    runtime.start(config.seed, config.trainer)
-    model = _opened(config)
     place = Path(config.folder) / judges.FOLDER / slug(config.name or model.manifest.name)
-    how = rubrics.asking(model, config.ask, config.chat, config.orders == "both", config.max_tokens)
+    how = _asking(config, model)
     wanted = _decided_by(model, how, answers, against)
     folders.check_place(place.parent)
     with folders.locked(place, "name=NAME", ownership.RESULT):
@@ -95,8 +101,13 @@ def _verdicts(
     return likeness.compare(model, answers, against, read)
 
 
-def _opened(config: JudgeConfig) -> Loaded | Served:
+def _asking(config: JudgeConfig, model: Loaded | Served) -> rubrics.Asking | None:
+    return rubrics.asking(model, config.ask, config.chat, config.orders == "both", config.max_tokens)
+
+
+def _model(config: JudgeConfig) -> Loaded | Served:
     """The judge on its device."""
+    runtime.start(config.seed, config.trainer)
     cache = config.paths.cache
     if config.model is not None and config.model.served:
         kind, needed = ("likelihood", "prompts") if config.ask == "words" else ("letter", "reply")

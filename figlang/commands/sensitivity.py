@@ -10,7 +10,10 @@ from figlang.evaluation import sensitivity
 
 @entry("sensitivity")
 def main(config: SensitivityConfig) -> None:
-    table, folder = sensitivity.measure(config)
+    measured = sensitivity.measure(config)
+    if measured is None:
+        return  # a dry run
+    table, folder = measured
     console = Console()
     tables.show([table], [], console)
     console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from figlang.evaluation.processes import Processes
 from figlang.files import folders
 from figlang.models.checkpoint import Loaded, Served
 from figlang.models.hosted.opened import Opened
-from figlang.models.served.planning import NothingSentError
 from figlang.runs import outputs, recomputed, results
 from figlang.runs.predictions import FORWARD, read_predictions
 from figlang.tasks import prompting, registry
@@ -53,25 +51,10 @@ def assess(config: EvaluateConfig) -> tuple[dict[str, Any], Path] | None:
     loaded = opening.model(config)
     way = how(config, pool, processes)
     if isinstance(loaded, Served) and config.model.dry_run:
-        _plan(loaded, split, way)
+        loaded.endpoint.client.plan.rehearse(lambda: predicting.answer(loaded, split, way))
         return None
     content = _write(config, split, loaded, way)
     return None if content is None else (content, outputs.place(config))
-
-
-def _plan(loaded: Served, split: Split, way: predicting.How) -> None:
-    """Say what the requests of an evaluation take, and send none."""
-    with suppress(NothingSentError):
-        quiet = logging.getLogger("figlang")
-        level = quiet.level
-        quiet.setLevel(
-            logging.ERROR
-        )  # the replies are assumed, so that what is logged about them would be wrong
-        try:
-            predicting.answer(loaded, split, way)
-        finally:
-            quiet.setLevel(level)
-    log.warning("%s", loaded.endpoint.client.plan)
 
 
 def how(config: EvaluateConfig, pool: Pool, processes: Processes | None = None) -> predicting.How:

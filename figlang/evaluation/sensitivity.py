@@ -10,6 +10,7 @@ from figlang.config.verbs.sensitivity import SensitivityConfig
 from figlang.errors import FiglangError
 from figlang.evaluation import assessment, opening, predicting, soundness
 from figlang.evaluation.how import Share
+from figlang.models.checkpoint import Served
 from figlang.runs import outputs
 from figlang.runs.answered import Answered
 from figlang.statistics import metrics
@@ -23,14 +24,14 @@ NOTE = (
 )
 
 
-def measure(config: SensitivityConfig) -> tuple[Table, Path]:
+def measure(config: SensitivityConfig) -> tuple[Table, Path] | None:
     """Ask in every wording.
 
     Args:
         config: The options of the command.
 
     Returns:
-        The table, and the folder with it and the predictions of each wording.
+        The table, and the folder with it and the predictions of each wording; None after a dry run.
 
     Raises:
         FiglangError: The items have no wordings, or the model cannot be asked.
@@ -41,6 +42,10 @@ def measure(config: SensitivityConfig) -> tuple[Table, Path]:
     share = Share(split, range(len(split.items)))
     wordings = chosen(share.questions.wordings(split.items, config.prompt), config.wordings)
     asked = replace(assessment.how(config, pool), blind=False)
+    if isinstance(loaded, Served) and config.model.dry_run:
+        ways = [replace(asked, prompt=prompt) for prompt in wordings.values()]
+        loaded.endpoint.client.plan.rehearse(lambda: [predicting.answer(loaded, split, way) for way in ways])
+        return None
     found: dict[str, Answered] = {}
     wanted = outputs.decided_by(config, split, predicting.origin(loaded))
     with outputs.result(config, wanted) as new:

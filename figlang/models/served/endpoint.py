@@ -184,7 +184,8 @@ def connect(model: ModelConfig, cache: str, needed: str) -> Endpoint:
     """
     client = Client(model, cache)
     known = abilities(client, needed)
-    log.info("%s, model %s: %s", model.base_url, model.name_or_path, known)
+    if not model.dry_run:  # which has not asked
+        log.info("%s, model %s: %s", model.base_url, model.name_or_path, known)
     client.meter.bytes_per_token = known.bytes_per_token
     if needed == "prompts" and not known.prompts:
         works = (

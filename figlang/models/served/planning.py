@@ -1,12 +1,16 @@
 """A dry run: what requests will take, before anything is sent."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from figlang.errors import FiglangError
 from figlang.models.served.cost import Meter
 from figlang.models.served.refusal import Answer
 from figlang.models.served.store import Call
 from figlang.text.amounts import counted, form
+
+log = logging.getLogger("figlang")
 
 
 class NothingSentError(FiglangError):
@@ -22,6 +26,7 @@ class Plan:
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
+        self._rehearsed = False
         self._calls: dict[str, Call] = {}
         self._stored: set[str] = set()
 
@@ -30,12 +35,34 @@ class Plan:
         self._calls |= {call.key: call for call in missing}
         self._stored |= {call.key for call in stored}
 
+    def rehearse(self, asking: Callable[[], object]) -> None:
+        """Let a command ask, and say what its requests take. What it makes of assumed answers is not kept.
+
+        Args:
+            asking: Asks everything that the command has to ask, and writes nothing.
+        """
+        level = log.level
+        log.setLevel(logging.ERROR)  # the replies are assumed, so what is logged about them would be wrong
+        self._rehearsed = True
+        try:
+            with suppress(NothingSentError):
+                asking()
+        finally:
+            self._rehearsed = False
+            log.setLevel(level)
+        log.warning("%s", self)
+
     def assumed(self, call: Call) -> Answer:
         """An answer in place of one that is not sent: as long as it can be, since later requests may hold it.
 
         Raises:
-            NothingSentError: The request has no answer that could be assumed.
+            NothingSentError: The request has no answer that could be assumed, or the command would take it
+                for a real one.
         """
+        if not self._rehearsed:
+            raise NothingSentError(
+                f"{self}. These are the first requests of this command; later ones are not counted"
+            )
         if "messages" not in call.body:
             raise NothingSentError(str(self))
         most = int(call.body.get("max_completion_tokens") or call.body.get("max_tokens") or 0)

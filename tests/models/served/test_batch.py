@@ -134,6 +134,7 @@ def test_a_dry_run_sends_nothing(
         assert stub.requests == []
     said = next(record.getMessage() for record in caplog.records if "dry run" in record.getMessage())
     assert f"dry run: {requests} requests to {stub.url} (0 more are stored)" in said
+    assert "log-probabilities of prompts" not in caplog.text, "nobody has asked what the endpoint can do"
     assert "USD" in said
     assert "at 10 tokens a second in each of 2 at a time" in said
     assert said.endswith("nothing was sent")
