@@ -174,6 +174,12 @@ def _rated(protocol: Protocol, share: Share, how: How) -> Rows:
     speaker = protocol.speaker(how.progress)
     found = score.rate(share.items, share.task, speaker, how.blind)
     warn(found.replies, "", speaker)
+    for which, (count, of) in found.unread.items():
+        if count:
+            log.warning(
+                "%d of %d %s questions have an option whose rating cannot be read and count as wrong",
+                *(count, of, which),
+            )
     return Rows(
         share.place(found.forward),
         None if found.blind is None else share.place(found.blind),

@@ -5,7 +5,7 @@ log-probabilities have.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp
 from string import ascii_uppercase
 
@@ -40,12 +40,17 @@ class Rating:
 @dataclass(frozen=True)
 class Ratings:
     """Predictions by ratings in both directions and with the context hidden (None if not wanted), with the
-    rows behind the forward ones."""
+    rows behind the forward ones.
+
+    `unread` says for the other questions ("backward", "blind") how many have an option without a rating, and
+    how many there are. Their options count as equal.
+    """
 
     forward: list[Prediction]
     backward: list[Prediction]
     blind: list[Prediction] | None
     replies: list[Answered]
+    unread: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def rate(items: Sequence[Item], task: Task, speaker: Speaker, blind: bool) -> Ratings:
@@ -81,6 +86,10 @@ def rate(items: Sequence[Item], task: Task, speaker: Speaker, blind: bool) -> Ra
             unseen[item.id] = needed(item, [_filled(language.blind, "", each) for each in item.options])
     rated = _ask(asked, speaker)
     rows = [_row(item, [rated[text] for text in forward[item.id]]) for item in items]
+    unread = {
+        name: (sum(any(rated[text].value is None for text in texts) for texts in found.values()), len(found))
+        for name, found in (("backward", backward), ("blind", unseen))
+    }
     return Ratings(
         [_prediction(item, forward[item.id], rated) for item in items],
         [
@@ -90,6 +99,7 @@ def rate(items: Sequence[Item], task: Task, speaker: Speaker, blind: bool) -> Ra
         ],
         [_prediction(item, unseen[item.id], rated) for item in items] if blind else None,
         rows,
+        unread,
     )
 
 
@@ -131,7 +141,9 @@ def _prediction(item: Item, texts: Sequence[str], rated: Mapping[str, Rating]) -
 
 def _row(item: Item, ratings: Sequence[Rating]) -> Answered:
     values = [one.value for one in ratings]
-    first, *others = ratings
+    # The reply that cannot be read is the one that is shown with the reason.
+    first = next((one for one in ratings if one.value is None), ratings[0])
+    others = [one for one in ratings if one is not first]
     steps = [(one.message, reply) for one in others for reply in one.replies]
     read = _best(ratings)
     return answered(item.id, first.message, first.replies, read, (), steps, values)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from figlang.config import ModelConfig, PromptConfig, ProtocolConfig, ScoringConfig
+from figlang.errors import FiglangError
 from figlang.evaluation.protocols import score
 from figlang.evaluation.replying import Protocol
 from figlang.models import checkpoint
@@ -21,11 +22,34 @@ pytest.importorskip("openai", reason="needs the extra `served`")
 ITEM = Item("p-1", "p", "Her word is steel", ("It holds", "It fails"), 0)
 
 
-def asked(tmp_path: Path, shown: dict[str, float], **settings: Any) -> Any:
+# What endpoints may show in place of likeliest tokens. The command ends in one line.
+REFUSED: dict[str, Any] = {
+    "nothing": [],
+    "null": None,
+    "a word": "A",
+    "words alone": ["A", "B"],
+    "no token": [{"logprob": -1.0}],
+    "no number": [{"token": "A", "logprob": None}, {"token": "B", "logprob": None}],
+    "a word for a number": [{"token": "A", "logprob": "likely"}],
+    "not a number": [{"token": "A", "logprob": float("nan")}, {"token": "B", "logprob": -1.0}],
+    "of probability 0": [{"token": "A", "logprob": float("-inf")}, {"token": "B", "logprob": float("-inf")}],
+}
+# Tokens that are no choice between A and B, and no rating.
+ODD: dict[str, Any] = {
+    "a token that is no text": [{"token": 65, "logprob": -1.0}, {"token": None, "logprob": -2.0}],
+    "another script": [{"token": "А", "logprob": -1.0}, {"token": "В", "logprob": -2.0}],
+    "full width": [{"token": "Ａ", "logprob": -1.0}, {"token": "Ｂ", "logprob": -2.0}],
+    "small letters": [{"token": "a", "logprob": -1.0}, {"token": " b", "logprob": -2.0}],
+    "both in one": [{"token": "A or B", "logprob": -1.0}],
+}
+
+
+def asked(tmp_path: Path, shown: Any, **settings: Any) -> Any:
     def answer(stub: Stub, body: dict[str, Any]) -> tuple[int, dict[str, str], str] | None:
         if not body.get("top_logprobs"):
             return None
-        top = [{"token": token, "logprob": value} for token, value in shown.items()]
+        known = isinstance(shown, dict)
+        top = [{"token": token, "logprob": value} for token, value in shown.items()] if known else shown
         choice = {
             "message": {"content": "?"},
             "finish_reason": "length",
@@ -65,6 +89,25 @@ def test_the_likeliest_letter_counts(tmp_path: Path, shown: dict[str, float], le
         assert f"({letter}) {ITEM.options[prediction.choice]}\n" in message
     assert not found.replies
     assert len(found.measured) == 1
+
+
+SETTINGS: list[dict[str, Any]] = [{"kind": "logprobs"}, {"kind": "score", "rating": "expected"}]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_list_of_tokens_is_one_line(tmp_path: Path, name: str, settings: dict[str, Any]) -> None:
+    with pytest.raises(FiglangError, match="no likeliest tokens") as caught:
+        asked(tmp_path, REFUSED[name], **settings)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("name", ODD)
+def test_odd_tokens_are_no_choice(tmp_path: Path, name: str, settings: dict[str, Any]) -> None:
+    found = asked(tmp_path, ODD[name], **settings)
+    (prediction,) = found.forward if settings["kind"] == "score" else found[0].predictions
+    assert prediction.choice is None
 
 
 def test_numbers_by_their_probabilities(tmp_path: Path) -> None:

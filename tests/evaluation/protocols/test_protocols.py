@@ -117,6 +117,8 @@ def test_an_odd_rating_is_never_a_choice(held: Any, kind: str) -> None:
     for prediction in (*found.forward, *(found.blind or ())):
         assert prediction.choice is None
     assert all(row.letter is None and row.reason for row in found.replies)
+    assert {row.reply for row in found.replies} == {ODD[kind].text}, "it is shown with its reason"
+    assert found.unread == {"backward": (1, 2), "blind": (2, 2)}
 
 
 def test_ratings_give_both_directions(held: Any) -> None:
