@@ -104,7 +104,8 @@ def _check(loaded: Opened, share: Share, how: How) -> None:
         raise FiglangError(
             f"{split.name} has premises with hypotheses, which only NLI networks read, but "
             f"{manifest.name} reads its inputs as "
-            f"{manifest.format}; use a run of method=nli or model=nli_roberta"
+            f"{manifest.format}; use a run of method=nli or model=nli_roberta, or a preset "
+            "of choices (data=…_choice)"
         )
     if questions.fills:
         raise FiglangError(

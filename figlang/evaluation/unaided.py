@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from figlang.config import CreateConfig, EvaluateConfig, ScoringConfig
@@ -52,7 +53,12 @@ def look(config: CreateConfig, split: Split) -> Iterator[Unaided]:
             scoring = None if norm is None else ScoringConfig(name=norm, span="answer", norm=norm)
             yield _answered(replace(asked, scoring=scoring), split, None, norm or "own scoring")
     for checkpoint in config.checkpoints:
-        yield _answered(replace(common, checkpoint=checkpoint), split, "checkpoints", checkpoint)
+        yield _answered(replace(common, checkpoint=checkpoint), split, "checkpoints", called(checkpoint))
+
+
+def called(checkpoint: str) -> str:
+    """The name of a look: the last two parts of a folder, since a card shows no path of a machine."""
+    return "/".join(Path(checkpoint).parts[-2:])
 
 
 def _answered(config: EvaluateConfig, split: Split, model: str | None, name: str) -> Unaided:

@@ -48,3 +48,11 @@ def test_flagged_items_are_those_that_blind_evaluations_get_right(
         ]
         groups = {name[:-2] for name in flagged} if keep == "hardest" else set()
         assert {row["group"] for row in kept} == {f"p{number}" for number in range(8)} - groups
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [("/home/ann/runs/a/seed0", "a/seed0"), ("runs/b/seed1/", "b/seed1"), ("checkpoint", "checkpoint")],
+)
+def test_a_look_of_a_checkpoint_names_no_path_of_the_machine(folder: str, name: str) -> None:
+    assert unaided.called(folder) == name
