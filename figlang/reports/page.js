@@ -19,6 +19,8 @@ class Browser {
     this.largest = this.members.reduce((most, rows) => Math.max(most, rows.length), 1);
     this.options = d.sizes.reduce((most, size) => Math.max(most, size), 1);
     this.many = d.systems.length > 12;
+    this.unit = this.largest > 2 ? "clusters" : "pairs";
+    this.find("unit").textContent = this.unit;
     if (this.largest === 1) this.find("pairs").closest("label").hidden = true;
     this.numbered = d.systems.length > 3 && !this.many;
     if (this.numbered) this.find("legend").textContent = d.systems.map((name, place) => `${place + 1}: ${name}`).join(", ");
@@ -115,7 +117,7 @@ class Browser {
     this.paired = this.find("pairs").checked;
     this.shown = this.paired ? [...new Set(rows.map((row) => d.groups[row]))].map((group) => this.members[group]) : rows.map((row) => [row]);
     const n = (count) => count.toLocaleString("en");
-    this.find("count").textContent = `${n(items)} of ${n(d.ids.length)} items` + (this.paired ? `, in ${n(this.shown.length)} whole clusters` : "");
+    this.find("count").textContent = `${n(items)} of ${n(d.ids.length)} items` + (this.paired ? `, in ${n(this.shown.length)} whole ${this.unit}` : "");
     this.list.scrollTop = this.at = 0;
     this.measure();
   }

@@ -106,5 +106,5 @@ def test_a_huge_task_takes_time_by_its_size(tmp_path: Path) -> None:
     wide = {"input": "x", "target_scores": {f"o{place}": int(place == 7) for place in range(20_000)}}
     (tmp_path / "task.json").write_text(json.dumps({"examples": [wide, *GOOD]}))
     begin = time.process_time()
-    assert len(load(tmp_path / "task.json").items) == 4, "an item has no 20,000 options"
+    assert max(len(item.options) for item in load(tmp_path / "task.json").items) == 20_000
     assert time.process_time() - begin < 5, "each option once"

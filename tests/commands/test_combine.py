@@ -146,7 +146,7 @@ def test_without_one_blind_result_there_is_none(home: Path, monkeypatch: pytest.
         ),
         (["dev/one", "dev/two", "fit=fold1/one,fold2/two"], "are results on different items"),
         (["dev/one", "fold1/two"], "were evaluated on different files"),
-        (["dev/one", "dev/two", "weights=1"], "weights= has 1 numbers for 2 systems"),
+        (["dev/one", "dev/two", "weights=1"], "weights= has 1 number for 2 systems"),
         (["dev/one", "dev/two", "weights=0,0"], "every number of weights= is 0"),
         (["dev/one", "dev/two", "weights=1,1", "fit=a,b"], "weights= and fit= both say the weights"),
         (["dev/one", "nowhere"], "no predictions file"),

@@ -183,7 +183,7 @@ def test_adapters_that_lack_a_weight_are_refused(tmp_path: Path) -> None:
     stored = load_file(folder / "adapter_model.safetensors")
     del stored["base_model.model.classifier.weight"]
     save_file(stored, folder / "adapter_model.safetensors")
-    with pytest.raises(FiglangError, match=r"1 weights are not in both, for example .*classifier\.weight"):
+    with pytest.raises(FiglangError, match=r"1 weight is not in both, for example .*classifier\.weight"):
         checkpoint.load(str(folder))
 
 

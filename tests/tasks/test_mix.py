@@ -84,7 +84,7 @@ def test_an_entailed_hypothesis_is_chosen_among_two_of_one_premise() -> None:
     assert not found.items[0].paired
     assert partners_of(found.items) == {}
     assert found.notes == (
-        "some: 1 choices between a hypothesis of the class entailment and one of the class contradiction, "
+        "some: 1 choice between a hypothesis of the class entailment and one of the class contradiction, "
         "2 rows left over",
     )
     with pytest.raises(FiglangError, match="no premise has both a hypothesis of the class entailment"):

@@ -208,13 +208,16 @@ def test_words_are_ranked_at_its_blanks(folder: Path, tmp_path: Path, family: st
     ranks = predicting.answering(loaded, share.questions)
     rows, facts = ranks.answer(share, how)
     assert facts["scoring"].startswith("word(")
-    assert [place for place, _ in rows.ranked or ()] == list(range(6, 12))
-    for row, item in zip((row for _, row in rows.ranked or ()), share.items, strict=True):
+    assert rows.ranked is not None
+    assert list(rows.ranked.positions) == list(range(6, 12))
+    for row, item in zip(rows.ranked.rows, share.items, strict=True):
         assert (row.id, row.answers) == (item.id, item.options)
         assert len(set(row.ranks)) == len(row.answers)
         assert set(row.ranks) <= {1, 2, 3, 4}
     # A process ranks its share among the answers of all items.
-    assert rows.ranked == (ranks.answer(whole, how)[0].ranked or [])[6:]
+    every = ranks.answer(whole, how)[0].ranked
+    assert every is not None
+    assert rows.ranked.rows == every.rows[6:]
 
 
 def test_an_nli_network_is_asked_whether_the_idiom_entails_a_meaning(home: Path, folder: Path) -> None:
