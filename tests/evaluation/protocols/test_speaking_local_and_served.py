@@ -16,8 +16,9 @@ from figlang.models.manifest import Manifest
 from figlang.tasks.examples import Pool
 from figlang.tasks.questions import Questions
 from figlang.tasks.task import Task
-from figlang.types import Item, Turn
+from figlang.types import Turn
 from tests import causal_models
+from tests.evaluation.protocols.items import PAIR, SHOWN
 from tests.stub_server import MODEL, Stub, serving
 
 pytest.importorskip("openai", reason="needs the extra `served`")
@@ -26,11 +27,6 @@ TEMPLATE = (
     "{% for message in messages %}[{{ message['role'] }}] {{ message['content'] }}\n{% endfor %}"
     "{% if add_generation_prompt %}[assistant] {% if shout %}!{% endif %}{% endif %}"
 )
-PAIR = [
-    Item("p-1", "p", "Her word is steel", ("It holds", "It fails"), 0),
-    Item("p-2", "p", "Her word is sand", ("It holds", "It fails"), 1),
-]
-SHOWN = Item("q-1", "q", "It was a breeze", ("It was easy", "It was hard"), 0)
 
 
 @pytest.fixture(scope="module")
