@@ -114,6 +114,7 @@ class Rows:
     measured: Placed[Mapping[str, Any]] | None = None
     judged: Placed[Prediction] | None = None
     replies: Placed[dict[str, Any]] | None = None
+    replies_blind: Placed[dict[str, Any]] | None = None
     ranked: Placed[Ranking] | None = None
 
 

@@ -148,6 +148,7 @@ def _whole(parts: Sequence[Rows]) -> Answered | None:
         judged=_joined([part.judged for part in parts]),
         measured=measured,
         replies=_joined([part.replies for part in parts]),
+        replies_blind=_joined([part.replies_blind for part in parts]),
         refused=refused(measured, "refused"),
         refused_blind=refused(measured, "refused_blind"),
     )

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from figlang.config import PromptConfig, ProtocolConfig, ScoringConfig
@@ -55,6 +55,7 @@ class Replies(Answering):
                 None if asked.blind is None else share.place(asked.blind, asked.items),
                 measured=share.place(asked.measured, asked.items) if asked.measured else None,
                 replies=share.place(asked.replies, asked.items) if asked.replies else None,
+                replies_blind=share.place(asked.replies_blind, asked.items) if asked.replies_blind else None,
             )
         facts = protocol.facts(protocol.prompt) | share.questions.facts(protocol.prompt)
         return rows, {**origin(self._model), **facts}
@@ -70,6 +71,7 @@ class Asked:
         replies: The replies as they are written to a file; none if probabilities were read.
         blind: The choices with the context hidden; None if they were not wanted.
         measured: The probabilities of letters, as they are written to a file.
+        replies_blind: The replies with the context hidden, likewise.
     """
 
     items: list[str]
@@ -77,6 +79,7 @@ class Asked:
     replies: list[dict[str, Any]]
     blind: list[Prediction] | None = None
     measured: list[dict[str, Any]] | None = None
+    replies_blind: list[dict[str, Any]] = field(default_factory=list)
 
 
 class Protocol:
@@ -144,6 +147,7 @@ class Protocol:
             [each.record() for each in found.replies[:count]],
             found.predictions[count:] if blind else None,
             found.measured[:count] or None,
+            [each.record() for each in found.replies[count:]],
         )
 
     def facts(self, prompt: PromptConfig) -> dict[str, Any]:
@@ -185,6 +189,7 @@ def _rated(protocol: Protocol, share: Share, how: How) -> Rows:
         None if found.blind is None else share.place(found.blind),
         share.place(found.backward, [one.id for one in found.backward]) if found.backward else None,
         replies=share.place([one.record() for one in found.replies]),
+        replies_blind=share.place([one.record() for one in found.replies_blind]) if how.blind else None,
     )
 
 

@@ -80,12 +80,13 @@ def summary(
         points, interval = f"{100 * gain.value:+.2f}", f"{100 * gain.low:+.1f} – {100 * gain.high:+.1f}"
         table.add_row(GAIN, points, interval, str(gain.n), "–", p_value(gain.p))
     others = (
-        ("clean", "accuracy", CLEAN),
-        ("three_way", "accuracy", "three-way accuracy"),
-        ("replies", "invalid", "invalid replies"),
+        (content.get("clean", {}), "accuracy", CLEAN),
+        (content.get("three_way", {}), "accuracy", "three-way accuracy"),
+        (content.get("replies", {}), "invalid", "invalid replies"),
+        (content.get("blind", {}).get("replies", {}), "invalid", "invalid blind replies"),
     )
     for part, name, heading in others:
-        if (estimate := as_row(content.get(part, {}), name)) is not None:
+        if (estimate := as_row(part, name)) is not None:
             table.add_row(heading, *_cells(estimate))
     _add_refused(table, content.get("refused", {}))
     _add_parts(table, metrics["accuracy_by"], metrics["items"] - metrics["hidden"])

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from figlang.reports.parts import Chapter, Long, Part, Section, fitted
-from figlang.runs.predictions import MEASURED, REPLIES, read_measured, read_replies
+from figlang.runs.predictions import BLIND_REPLIES, MEASURED, REPLIES, read_measured, read_replies
 from figlang.runs.systems import System
 from figlang.tables import Cell, Table
 
@@ -14,7 +14,7 @@ UNKNOWN = "no reason was kept"
 UNSHOWN = "no letter is among its likeliest first tokens"
 NOTE = (
     "A reply that cannot be read is not a choice, and counts as wrong. Of a long reply the end is shown; "
-    "replies.jsonl has all of it."
+    "replies.jsonl, and replies_blind.jsonl for a hidden context, have all of it."
 )
 
 
@@ -53,12 +53,15 @@ def section(chapter: Chapter) -> Section | None:
 
 def _unread(system: System) -> Iterator[tuple[str, str, str]]:
     """The id, the reason and the text of each reply that cannot be read."""
-    replies, measured = system.folder / REPLIES, system.folder / MEASURED
+    replies, unseen, measured = (system.folder / name for name in (REPLIES, BLIND_REPLIES, MEASURED))
     widths = {row.id: len(row.scores) for row in system.predictions}
     if replies.is_file():
         for reply in read_replies(replies, widths):
             if reply["letter"] is None:
                 yield reply["id"], reply.get("reason") or UNKNOWN, reply["reply"]
+        for reply in read_replies(unseen, widths) if unseen.is_file() else ():
+            if reply["letter"] is None:
+                yield f"{reply['id']}, context hidden", reply.get("reason") or UNKNOWN, reply["reply"]
     elif measured.is_file() and "|scoring:logprobs(" in str(system.content.get("signature")):
         for row in read_measured(measured, widths):
             if not any(row.get("letters", ())):

@@ -9,6 +9,7 @@ from figlang.files.whole import write_lines
 from figlang.runs.predictions import (
     BACKWARD,
     BLIND,
+    BLIND_REPLIES,
     FORWARD,
     JUDGEMENTS,
     MEASURED,
@@ -37,6 +38,7 @@ class Answered:
         judged: The class that an NLI network gives to each option.
         measured: Log-probabilities that the predictions are made of. They are not read back from a folder.
         replies: Replies of a chat model.
+        replies_blind: Its replies with the context hidden.
         refused: Of how many items a content filter refused a text that the choice needs.
         refused_blind: Of how many it refused a text with the context hidden.
     """
@@ -47,6 +49,7 @@ class Answered:
     judged: Rows | None = None
     measured: Sequence[Mapping[str, Any]] | None = None
     replies: Sequence[dict[str, Any]] | None = None
+    replies_blind: Sequence[dict[str, Any]] | None = None
     refused: int = 0
     refused_blind: int = 0
 
@@ -65,7 +68,7 @@ class Answered:
             BLIND: self.blind,
             JUDGEMENTS: self.judged,
         }
-        beside = {MEASURED: self.measured, REPLIES: self.replies}
+        beside = {MEASURED: self.measured, REPLIES: self.replies, BLIND_REPLIES: self.replies_blind}
         self.check()
         # First the files whose numbers are checked while they are written.
         for name, lines in beside.items():
@@ -90,15 +93,18 @@ class Answered:
 
     def numbers(self) -> dict[str, Any]:
         """The part of metrics.json that the rows alone give."""
+        groups = {row.id: row.group for row in self.forward}
         content: dict[str, Any] = {"metrics": metrics.measure(self.forward)}
         if self.blind is not None:
             content |= _unseen(self.forward, self.blind)
+            if self.replies_blind is not None:
+                content["blind"]["replies"] = _invalid(self.replies_blind, groups)
         if self.backward is not None:
             content["backward"] = metrics.measure(self.backward)
         if self.judged is not None:
             content["three_way"] = _three_way(self.judged)
         if self.replies is not None:
-            content["replies"] = _invalid(self.replies, {row.id: row.group for row in self.forward})
+            content["replies"] = _invalid(self.replies, groups)
         if self.refused or self.refused_blind:
             counts = {"items": self.refused, "blind": self.refused_blind}
             content["refused"] = {"n": len(self.forward), **counts}
@@ -135,9 +141,13 @@ def read(folder: Path) -> Answered:
         return read_predictions(folder / name) if (folder / name).is_file() else None
 
     known = [row.id for row in forward]
-    replies = read_replies(folder / REPLIES, known) if (folder / REPLIES).is_file() else None
+
+    def replied(name: str) -> Sequence[dict[str, Any]] | None:
+        return read_replies(folder / name, known) if (folder / name).is_file() else None
+
     blind, backward, judged = map(beside, (BLIND, BACKWARD, JUDGEMENTS))
-    return Answered(forward, blind, backward, judged, None, replies, *count_refused(folder))
+    replies, unseen = map(replied, (REPLIES, BLIND_REPLIES))
+    return Answered(forward, blind, backward, judged, None, replies, unseen, *count_refused(folder))
 
 
 def refused(measured: Iterable[Mapping[str, Any]] | None, kind: str) -> int:

@@ -17,8 +17,9 @@ from figlang.types import Prediction
 # hidden; the class that an NLI network gives to each answer.
 FORWARD, BACKWARD, BLIND = "predictions.jsonl", "predictions_backward.jsonl", "predictions_blind.jsonl"
 JUDGEMENTS = "judgements.jsonl"
-# Files from which choices were made: log-probabilities of strings; replies of a chat model.
-MEASURED, REPLIES = "log_probabilities.jsonl", "replies.jsonl"
+# Files from which choices were made: log-probabilities of strings; replies of a chat model, as its questions
+# are and with the context hidden.
+MEASURED, REPLIES, BLIND_REPLIES = "log_probabilities.jsonl", "replies.jsonl", "replies_blind.jsonl"
 
 
 def check_finite(predictions: Iterable[Prediction]) -> None:
@@ -131,7 +132,7 @@ def _fault(prediction: Prediction, row: Mapping[str, Any], widths: dict[str, int
 
 
 def read_replies(path: Path, known: Collection[str]) -> list[dict[str, Any]]:
-    """Read the rows of replies.jsonl, one for each `known` prediction.
+    """Read the rows of replies.jsonl or replies_blind.jsonl, one for each `known` prediction.
 
     Raises:
         FiglangError: If a line is not a reply, or belongs to no prediction, or if a reply is missing. It

@@ -47,6 +47,31 @@ def test_first_tokens_without_a_letter_are_in_it_too(tmp_path: Path, monkeypatch
     assert written.count("no letter is among its likeliest first tokens") == len(without)
 
 
+def test_replies_with_the_context_hidden_are_counted_and_listed_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    replies = ["B", *REPLIES]
+    with serving(Stub(completes=False, reply=lambda text: replies[len(text) % len(replies)])) as stub:
+        served = ["model=served", f"model.endpoint={stub.url}", f"model.name={MODEL}", "paths.cache=cache"]
+        quiet = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1"]
+        words = ["data=miqa_sample", "data.limit=24", "protocol=letter", "output=out"]
+        monkeypatch.setattr("sys.argv", ["evaluate.py", *served, *quiet, *words])
+        evaluate_command()
+    assert "invalid blind replies" in capsys.readouterr().out
+    rows = [json.loads(line) for line in Path("out/replies_blind.jsonl").read_text().splitlines()]
+    unread = [row for row in rows if row["letter"] is None]
+    counted = json.loads(Path("out/metrics.json").read_text())["blind"]["replies"]
+    assert 0 < len(unread) < len(rows) == counted["n"]
+    assert counted["invalid"]["value"] == len(unread) / len(rows)
+    monkeypatch.setattr("sys.argv", ["report.py", "out", "output=page", "analysis=off"])
+    report_command()
+    (table,) = Path("page").rglob("unread.csv")
+    written = table.read_text(encoding="utf-8")
+    assert written.count(", context hidden") == len(unread)
+    assert all(f"{row['id']}, context hidden" in written for row in unread)
+
+
 def test_a_report_has_each_reply_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     replies = ["B", *REPLIES]

@@ -40,7 +40,7 @@ class Rating:
 @dataclass(frozen=True)
 class Ratings:
     """Predictions by ratings in both directions and with the context hidden (None if not wanted), with the
-    rows behind the forward ones.
+    rows behind the forward and the hidden ones.
 
     `unread` says for the other questions ("backward", "blind") how many have an option without a rating, and
     how many there are. Their options count as equal.
@@ -50,6 +50,7 @@ class Ratings:
     backward: list[Prediction]
     blind: list[Prediction] | None
     replies: list[Answered]
+    replies_blind: list[Answered]
     unread: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
@@ -99,6 +100,7 @@ def rate(items: Sequence[Item], task: Task, speaker: Speaker, blind: bool) -> Ra
         ],
         [_prediction(item, unseen[item.id], rated) for item in items] if blind else None,
         rows,
+        [_row(item, [rated[text] for text in unseen[item.id]]) for item in items] if blind else [],
         unread,
     )
 
