@@ -173,7 +173,10 @@ class Browser {
   element(name, kind, text) {
     const made = document.createElement(name);
     if (kind) made.className = kind;
-    if (text !== undefined) made.textContent = text;
+    if (text !== undefined) {
+      made.textContent = text;
+      made.dir = "auto"; // texts of some languages run from right to left
+    }
     return made;
   }
 
