@@ -2,8 +2,9 @@
 data=NAME`."""
 
 from figlang.config.entry import lazy
+from figlang.machine.ending import run
 
 main = lazy("train")
 
 if __name__ == "__main__":
-    main()
+    run(main)

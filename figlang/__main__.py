@@ -9,6 +9,7 @@ from pathlib import Path
 from figlang.config.entry import lazy
 from figlang.config.purposes import PURPOSES
 from figlang.config.purposes import verb as named
+from figlang.machine.ending import run
 from figlang.machine.printing import legible
 
 COMMANDS = Path(__file__).parent / "commands"
@@ -68,5 +69,10 @@ def about(verb: str) -> str:
     return re.split(r":? \(?`", sentence)[0].rstrip(".")
 
 
+def process() -> None:
+    """The process of the command `figlang`. Programs call `main`, which returns to them."""
+    run(main)
+
+
 if __name__ == "__main__":
-    main()
+    process()

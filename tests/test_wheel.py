@@ -97,7 +97,7 @@ def test_the_wheel_has_the_licence_and_the_command(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
         about = {name.partition(".dist-info/")[2]: name for name in archive.namelist()}
         assert archive.read(about["licenses/LICENSE"]) == (ROOT / "LICENSE").read_bytes()
-        assert "figlang = figlang.__main__:main" in archive.read(about["entry_points.txt"]).decode()
+        assert "figlang = figlang.__main__:process" in archive.read(about["entry_points.txt"]).decode()
 
 
 def apart(home: Path) -> dict[str, str]:
