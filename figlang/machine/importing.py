@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from importlib.abc import MetaPathFinder
@@ -53,10 +53,11 @@ def collected() -> AbstractContextManager[None]:
 
 @contextmanager
 def _listed_once() -> Iterator[None]:
-    """Let transformers read the files of its models once.
+    """Let transformers read the files of its models once, and from their `__all__` on.
 
-    To know its classes it reads the text of some 1,700 files, when it is imported and again when its first
-    model is. The second time it gets the first list here. If it asks in another way, it reads them again.
+    To know its classes it looks through all lines of some 1,700 files, when it is imported and again when its
+    first model is. The second time it gets the first list here. If it asks in another way, it reads them
+    again.
     """
     finder = _Listed()
     sys.meta_path.insert(0, finder)
@@ -67,16 +68,28 @@ def _listed_once() -> Iterator[None]:
         finder.leave()
 
 
+def shortened(fetch: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Give a function that reads `__all__` in the text of a file only what it needs.
+
+    Of several lines that begin so, it takes the last one.
+    """
+    return lambda text: fetch(text[text.rfind("\n__all__") + 1 :])
+
+
 class _Listed(MetaPathFinder):
-    """Notices that the models of transformers are about to be imported. It finds no module itself."""
+    """Notices that transformers is about to list its classes. It finds no module itself."""
 
     def __init__(self) -> None:
+        self._fetch: Any = None
         self._define: Any = None
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         listing: Any = sys.modules.get(LISTING)
+        if self._fetch is None and hasattr(listing, "fetch__all__"):
+            self._fetch = listing.fetch__all__
+            listing.fetch__all__ = shortened(self._fetch)
         if fullname == MODELS and self._define is None and hasattr(listing, "define_import_structure"):
             self._define = listing.define_import_structure
             listing.define_import_structure = self._answer
@@ -84,10 +97,11 @@ class _Listed(MetaPathFinder):
 
     def leave(self) -> None:
         """Undo what was changed."""
+        listing: Any = sys.modules.get(LISTING)
+        if self._fetch is not None:
+            listing.fetch__all__, self._fetch = self._fetch, None
         if self._define is not None:
-            listing: Any = sys.modules[LISTING]
-            listing.define_import_structure = self._define
-            self._define = None
+            listing.define_import_structure, self._define = self._define, None
 
     def _answer(self, module_path: Any, prefix: str | None = None) -> Any:
         folder = Path(str(sys.modules["transformers"].__file__)).parent / "models"

@@ -6,8 +6,9 @@ import subprocess
 import sys
 
 import pytest
+from transformers.utils.import_utils import fetch__all__
 
-from figlang.machine.importing import collected, imported, uncollected
+from figlang.machine.importing import collected, imported, shortened, uncollected
 from tests.running import ROOT
 
 # What `transformers.models` was told of its classes, and how many folders were read for it.
@@ -20,9 +21,10 @@ else:
     from transformers import AutoConfig
 from transformers.utils import import_utils
 read = import_utils.create_import_structure_from_path.cache_info().misses
-places = sys.modules["transformers.models"]._class_to_module
+places = [sys.modules[name]._class_to_module for name in ("transformers", "transformers.models")]
 finders = sorted(getattr(one, "__name__", type(one).__name__) for one in sys.meta_path)
-print(json.dumps([read, places, finders, import_utils.define_import_structure.__module__]))
+functions = [import_utils.define_import_structure.__module__, import_utils.fetch__all__.__module__]
+print(json.dumps([read, places, finders, functions]))
 """
 
 
@@ -40,6 +42,35 @@ def test_transformers_reads_the_files_of_its_models_once_and_knows_the_same_clas
     assert isinstance(read, int)
     assert isinstance(twice, int)
     assert read < 0.6 * twice
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x = 1\n",
+        '__all__ = ["A", "B"]',
+        'import x\n\n__all__ = ["A"]\n',
+        '\n__all__ = [\n    "A",\n    "B",\n]\nx = 1\n',
+        '\n__all__ = ["A"]\n\nx = 1\n__all__ = ["B"]\n',
+        '__all__ = ["A"]\nx = "\\n__all__"\n    __all__ = ["B"]\n',
+        '\r\n__all__ = ["A"]\r\nx\x0c__all__ = ["B"]\r\n',
+        "see __all__\n",
+    ],
+)
+def test_a_text_says_the_same_from_its_last_all_on(text: str) -> None:
+    seen: list[str] = []
+
+    def said(content: str) -> object:
+        seen.append(content)
+        return fetch__all__(content)
+
+    assert shortened(said)(text) == fetch__all__(text)
+    assert len(seen[0]) <= len(text)
+
+
+def test_nothing_is_read_before_the_last_all() -> None:
+    assert shortened(str)('x = 1\n__all__ = ["A"]\n__all__ = ["B"]\n') == '__all__ = ["B"]\n'
 
 
 @pytest.mark.parametrize("before", [True, False])
