@@ -163,7 +163,7 @@ def fingerprint(network: nn.Module, kept: Iterable[str]) -> str:
     for name, parameter in sorted(network.named_parameters()):
         if parameter.is_floating_point() and not within(name, kept):
             digest.update(name.encode())
-            digest.update(parameter.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes())
+            digest.update(parameter.detach().cpu().reshape(-1).view(torch.uint8).numpy())
     return digest.hexdigest()
 
 
