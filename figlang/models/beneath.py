@@ -16,9 +16,11 @@ from figlang.models.manifest import Manifest
 if TYPE_CHECKING:
     from peft import PeftConfig
 
+    from figlang.models.low_rank import LowRank
+
 
 def network(
-    model: ModelConfig, source: str, settings: "PeftConfig", manifest: Manifest | None
+    model: ModelConfig, source: str, settings: "PeftConfig | LowRank", manifest: Manifest | None
 ) -> ModelConfig:
     """The network on which adapters were trained.
 

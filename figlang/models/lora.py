@@ -5,10 +5,8 @@ LoRA (arXiv 2106.09685), DoRA (2402.09353), rsLoRA (2312.03732). Over weights in
 """
 
 import copy
-import hashlib
 import re
 import warnings
-from collections.abc import Iterable
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Annotated, Any
@@ -40,6 +38,7 @@ from figlang.errors import FiglangError, damage, one_line
 from figlang.machine.limits import within as in_time
 from figlang.models import calibrated, differences, kinds, layout
 from figlang.models.adapters import OWN, file_of
+from figlang.models.below import within
 from figlang.models.soundness import validate
 from figlang.text.amounts import form
 
@@ -146,25 +145,6 @@ def _low_rank(peft: config.PeftConfig) -> dict[str, Any]:
         "rank_pattern": dict(peft.rank_pattern or {}),
         "alpha_pattern": dict(peft.alpha_pattern or {}),
     }
-
-
-def within(name: str, modules: Iterable[str]) -> bool:
-    """Whether a parameter or module belongs to one of these modules, with any prefix."""
-    return any(f".{module}." in f".{name}." for module in modules)
-
-
-def fingerprint(network: nn.Module, kept: Iterable[str]) -> str:
-    """The sha256 of all weights outside the modules `kept`, in their own number format.
-
-    Weights in few bits are left out, because they depend on the device that rounded them. Embeddings and
-    norms stay.
-    """
-    digest = hashlib.sha256()
-    for name, parameter in sorted(network.named_parameters()):
-        if parameter.is_floating_point() and not within(name, kept):
-            digest.update(name.encode())
-            digest.update(parameter.detach().cpu().reshape(-1).view(torch.uint8).numpy())
-    return digest.hexdigest()
 
 
 def save(adapted: PeftModel, folder: Path) -> None:

@@ -16,7 +16,8 @@ from figlang.files import hub
 from figlang.files.sources import PACKAGE, local_path
 from figlang.machine.faults import explain
 from figlang.machine.importing import uncollected
-from figlang.models import adapters, beneath, gguf, layout, opening, recast, soundness
+from figlang.models import adapters, beneath, gguf, layout, low_rank, opening, recast, soundness
+from figlang.models.below import fingerprint, within
 from figlang.models.manifest import Manifest, stored
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def load(
     common = (model.revision, model.trust_remote_code)
     try:
         _check_depth(model, source)
-        if settings := _settings_of(source, model.revision):
+        if settings := _plain(model, source) or _settings_of(source, model.revision):
             return _with_adapters(model, source, settings, kind, dtype, more, cache, above)
         if model.base:
             raise FiglangError(f"{model.name_or_path} holds no adapters; leave model.base out")
@@ -204,26 +205,36 @@ def load(
     return network, tokenizer, recast.missing(loading_info)
 
 
+def _plain(model: ModelConfig, source: str) -> low_rank.LowRank | None:
+    """The settings of adapters that are merged without peft."""
+    return None if model.adapters == "apart" else low_rank.settings(source, model.revision)
+
+
 def _with_adapters(
     model: ModelConfig,
     source: str,
-    settings: "PeftConfig",
+    settings: "PeftConfig | low_rank.LowRank",
     kind: Any,
     dtype: torch.dtype,
     more: dict[str, Any],
     cache: str,
     above: tuple[str, ...],
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, list[str]]:
-    apart = model.adapters == "apart" or not _lora().kinds.mergeable(settings)
+    plain = isinstance(settings, low_rank.LowRank)
+    apart = not plain and (model.adapters == "apart" or not _lora().kinds.mergeable(settings))
     if not apart:
         _check_mergeable(model, more)
-    adapted, tokenizer = _adapted(model, source, settings, kind, cache, above, apart)
-    if apart:
-        inside = _lora().kinds.below(adapted, source)
-        recast.check(model.name_or_path, inside, kind, more, model.trust_remote_code)
-        return inside, tokenizer, []
-    merged = _lora().merge(adapted, dtype)
-    network, missing = recast.recast(merged, kind, dtype, more, model.trust_remote_code)
+    network, tokenizer = _below(model, source, settings, kind, cache, above, apart)
+    if not isinstance(settings, low_rank.LowRank) or not low_rank.merge(
+        network, settings, source, model.revision, dtype
+    ):
+        adapted = _attached(network, model, source, _settings(model, source))
+        if apart:
+            inside = _lora().kinds.below(adapted, source)
+            recast.check(model.name_or_path, inside, kind, more, model.trust_remote_code)
+            return inside, tokenizer, []
+        network = _lora().merge(adapted, dtype)
+    network, missing = recast.recast(network, kind, dtype, more, model.trust_remote_code)
     return network, tokenizer, missing
 
 
@@ -239,7 +250,8 @@ def _check_depth(model: ModelConfig, source: str) -> None:
     """
     try:
         config = opening.read_config(source, model.revision, model.trust_remote_code, model.base)
-        soundness.check_depth(source, config, adapters=_settings_of(source, model.revision) is not None)
+        settings = _plain(model, source) or _settings_of(source, model.revision)
+        soundness.check_depth(source, config, adapters=settings is not None)
     except (OSError, ValueError):
         described = adapters.file_of(source, "config.json", model.revision)
         if described or not _settings_of(source, model.revision):
@@ -267,8 +279,9 @@ def unmerged(model: ModelConfig, cache: str) -> tuple["PeftModel", PreTrainedTok
         FiglangError: If there are no adapters, or if the network has changed.
     """
     source = locate(model.name_or_path)
-    adapted, tokenizer = _adapted(model, source, _settings(model, source), transformers.AutoModel, cache)
-    return adapted.float(), tokenizer
+    settings = _settings(model, source)
+    network, tokenizer = _below(model, source, settings, transformers.AutoModel, cache)
+    return _attached(network, model, source, settings).float(), tokenizer
 
 
 def _settings(model: ModelConfig, source: str) -> "PeftConfig":
@@ -281,16 +294,23 @@ def _settings(model: ModelConfig, source: str) -> "PeftConfig":
     return settings
 
 
-def _adapted(
+def _attached(
+    network: PreTrainedModel, model: ModelConfig, source: str, settings: "PeftConfig"
+) -> "PeftModel":
+    adapted: PeftModel = _lora().attach(network, settings, source, model.revision, model.allow_bin)
+    return adapted
+
+
+def _below(
     model: ModelConfig,
     source: str,
-    settings: "PeftConfig",
+    settings: "PeftConfig | low_rank.LowRank",
     kind: Any,
     cache: str,
     above: tuple[str, ...] = (),
     apart: bool = False,
-) -> tuple["PeftModel", PreTrainedTokenizerBase]:
-    """Adapters over the network of their training, and its tokenizer. `apart` leaves it its few bits."""
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """The network on which adapters were trained, and their tokenizer. `apart` leaves it its few bits."""
     manifest = stored(source, model.revision)
     here = beneath.identity(source)
     if here in above:
@@ -313,11 +333,7 @@ def _adapted(
         )
     if network.base_model is network and getattr(network, "pooler", None) is not None:
         network.pooler = None  # adapters of a bare encoder belong to a dual encoder
-    random = [
-        name
-        for name in missing
-        if name in dict(network.named_parameters()) and not _lora().within(name, kept)
-    ]
+    random = [name for name in missing if name in dict(network.named_parameters()) and not within(name, kept)]
     if random:
         raise FiglangError(
             f"{source}: {base.name_or_path} has no weights for {random[0]}, nor have its adapters"
@@ -330,12 +346,11 @@ def _adapted(
         layout.cast(network, getattr(torch, base.dtype))
     if not apart:
         for name, module in network.named_modules():
-            if _lora().within(name, kept):
+            if within(name, kept):
                 module.float()  # the weights that replace those of a head are not rounded before the merge
-    adapted = _lora().attach(network, settings, source, model.revision, model.allow_bin)
     if (Path(source) / "tokenizer_config.json").is_file():
         tokenizer = opening.read_tokenizer(source, None, model.trust_remote_code)
-    return adapted, tokenizer
+    return network, tokenizer
 
 
 def _class_below(
@@ -375,7 +390,7 @@ def _check_base(
             "%s: the weights of %s are not compared with those of the training, since %s",
             *(source, trained.name_or_path, why),
         )
-    elif _lora().fingerprint(network, kept) != expected:
+    elif fingerprint(network, kept) != expected:
         raise FiglangError(
             f"{source}: {trained.name_or_path} has other weights than the network on which its adapters "
             "were trained; take the version that it had then"

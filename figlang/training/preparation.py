@@ -14,6 +14,7 @@ from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation.choosing import encode_all
 from figlang.models import adapters, calibrated, layout, lora, networks, sentences, weights
+from figlang.models.below import fingerprint, within
 from figlang.models.checkpoint import ancestry, beginning, causal_manifest, sentence_vectors
 from figlang.models.differences import MUTATING
 from figlang.models.formats import FORMATS
@@ -217,7 +218,7 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
         **_lineage(config, train, validation),
     )
     heads = networks.head_modules(network)
-    kept = [*heads, *(name for name in new if not lora.within(name, heads))]
+    kept = [*heads, *(name for name in new if not within(name, heads))]
     adapted, manifest = _adapt(config, network, manifest, kept, lambda: examples)
     return Prepared(
         train=train,
@@ -346,7 +347,7 @@ def _adapt(
     model = _start(config)
     base = adapters.OWN if model.init == "tiny" else weights.address(model.name_or_path)
     manifest = replace(
-        manifest, base_precision=layout.precision(network), base_sha256=lora.fingerprint(network, kept)
+        manifest, base_precision=layout.precision(network), base_sha256=fingerprint(network, kept)
     )
     given = calibrated.Given(
         lambda: calibrated.drawn(read(), config.seed),
@@ -386,4 +387,4 @@ def _method_name(config: TrainConfig) -> str:
 
 def _trained(name: str, heads: list[str]) -> bool:
     # PEFT trains a copy of the head and keeps the original, frozen, beside it.
-    return "original_module" not in name and lora.within(name, heads)
+    return "original_module" not in name and within(name, heads)

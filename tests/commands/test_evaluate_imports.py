@@ -49,6 +49,12 @@ def test_an_evaluation_loads_no_library_of_trainings(finished: Path) -> None:
     assert loaded(finished, str(ROOT / "evaluate.py"), *words) == []
 
 
+def test_plain_adapters_are_evaluated_without_them(tmp_path: Path) -> None:
+    assert train(tmp_path, "run=run", "blind=false", "peft=lora").returncode == 0
+    words = ["checkpoint=run", "data=figqa_sample", "data.limit=10", "output=out"]
+    assert loaded(tmp_path, str(ROOT / "evaluate.py"), *words) == []
+
+
 def test_a_finished_run_is_shown_without_them(finished: Path) -> None:
     again = [*TINY, f"paths.runs={finished / 'runs'}", "run=run", "blind=false"]
     # The learning curve of runs that differ in their training items is a figure.

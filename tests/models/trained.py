@@ -10,6 +10,7 @@ from peft import PeftModel
 from figlang.config import ModelConfig, PeftConfig
 from figlang.evaluation.choosing import predict
 from figlang.models import adapters, calibrated, checkpoint, lora, networks
+from figlang.models.below import fingerprint, within
 from figlang.models.manifest import Manifest
 from figlang.release import card
 from figlang.scoring.encode import Encoder
@@ -75,7 +76,7 @@ def begun(
     else:
         network, tokenizer, new = networks.begin(model, format, TEXTS, options)
         heads = networks.head_modules(network)
-        kept = [*heads, *(name for name in new if not lora.within(name, heads))]
+        kept = [*heads, *(name for name in new if not within(name, heads))]
     where = adapters.OWN if model.init == "tiny" else model.name_or_path
     manifest = Manifest(
         "tiny",
@@ -94,7 +95,7 @@ def begun(
         manifest = replace(
             checkpoint.causal_manifest(model, checkpoint.ScoringConfig(), "add"), settings="0" * 12
         )
-    manifest = replace(manifest, base_precision="float32", base_sha256=lora.fingerprint(network, kept))
+    manifest = replace(manifest, base_precision="float32", base_sha256=fingerprint(network, kept))
     adapted = lora.adapt(network, peft, kept, where, None, texts(tokenizer, format))
     return adapted, tokenizer, manifest
 
