@@ -27,6 +27,7 @@ WEIGHTS = "adapter_model.safetensors"
 SILENT = {
     *("auto_mapping", "inference_mode", "lora_dropout", "megatron_core", "peft_version", "qalora_group_size"),
 }
+EXACT = {torch.float32, torch.bfloat16, torch.float16}  # formats that float32 holds
 
 
 class _Settings(TypedDict):
@@ -128,7 +129,7 @@ def merge(
         return False
     for name, layer in layers.items():
         a, b = pairs[name]
-        merged = layer.weight.data.float() + (b @ a) * adapters.scaling
+        merged = layer.weight.data.float() + (b.float() @ a.float()) * adapters.scaling
         if not bool(merged.isfinite().all()):
             raise FiglangError(f"the adapters cannot be merged: {name} would not be all finite numbers")
         layer.weight.data = merged.to(dtype)
@@ -146,8 +147,7 @@ def _pairs(
 ) -> dict[str, tuple[Tensor, Tensor]] | None:
     """The matrices A (rank, inputs) and B (outputs, rank) of each layer.
 
-    None if they are not exactly those of the layers, in float32 and finite, or if a layer is not an ordinary
-    one.
+    None if they are not exactly those of the layers and finite, or if a layer is not an ordinary one.
     """
     path = file_of(source, WEIGHTS, revision)
     if path is None or not layers:
@@ -167,7 +167,7 @@ def _fits(layer: nn.Module, a: Tensor, b: Tensor) -> bool:
     return (
         type(layer) is nn.Linear
         and layer.weight.device.type == "cpu"
-        and a.dtype == b.dtype == torch.float32
+        and a.dtype == b.dtype in EXACT
         and a.ndim == b.ndim == 2
         and a.shape[0] == b.shape[1]
         and layer.weight.shape == (b.shape[0], a.shape[1])

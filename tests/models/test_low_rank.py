@@ -28,18 +28,33 @@ def opened(folder: Path, dtype: torch.dtype = torch.float32, causal: bool = Fals
     return weights.load(ModelConfig(name_or_path=str(folder)), kind, dtype, {}, "")[0]
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(
+    ("dtype", "stored", "below"),
+    [
+        ("float32", "float32", "float32"),
+        ("float32", "bfloat16", "float32"),
+        ("float32", "float16", "bfloat16"),
+        ("bfloat16", "float32", "float32"),
+        ("bfloat16", "float32", "bfloat16"),
+    ],
+)
 @pytest.mark.parametrize(
     ("format", "architecture"), [("dual", "bert"), ("dual", "mpnet"), ("causal", "llama")]
 )
 def test_weights_are_those_of_peft_bit_for_bit(
-    tmp_path: Path, format: str, architecture: str, dtype: torch.dtype
+    tmp_path: Path, format: str, architecture: str, dtype: str, stored: str, below: str
 ) -> None:
     _, folder = exported(tmp_path, format, architecture)
+    file = folder / "adapter_model.safetensors"
+    save_file({name: weight.to(getattr(torch, stored)) for name, weight in load_file(file).items()}, file)
+    # The weights below are read in the format in which they were in the training.
+    manifest = json.loads((folder / "figlang.json").read_text(encoding="utf-8"))
+    manifest |= {"base_precision": below, "base_sha256": None}
+    (folder / "figlang.json").write_text(json.dumps(manifest), encoding="utf-8")
     with patch.object(weights, "_attached", side_effect=AssertionError("peft is needed")):
-        ours = opened(folder, dtype, format == "causal")
+        ours = opened(folder, getattr(torch, dtype), format == "causal")
     with patch.object(low_rank, "settings", lambda *_: None):
-        theirs = opened(folder, dtype, format == "causal")
+        theirs = opened(folder, getattr(torch, dtype), format == "causal")
     expected = theirs.state_dict()
     assert ours.state_dict().keys() == expected.keys()
     for name, weight in ours.state_dict().items():
@@ -50,8 +65,8 @@ def test_weights_are_those_of_peft_bit_for_bit(
     ]
     assert ours.training is theirs.training
     assert ours.config.to_dict() == theirs.config.to_dict()
-    below = AutoModelForCausalLM if format == "causal" else AutoModel
-    base = below.from_pretrained(tmp_path / "base").state_dict()
+    kind = AutoModelForCausalLM if format == "causal" else AutoModel
+    base = kind.from_pretrained(tmp_path / "base").state_dict()
     assert any(not torch.equal(weight.float(), base[name]) for name, weight in expected.items())
 
 
@@ -92,7 +107,7 @@ def test_settings_that_cannot_be_read_are_left_to_peft(tmp_path: Path, content: 
 
 
 @pytest.mark.parametrize(
-    "fault", ["lacks one", "has another", "shape", "bfloat16", "nan", "no file", "damaged"]
+    "fault", ["lacks one", "has another", "shape", "float64", "nan", "no file", "damaged"]
 )
 def test_weights_that_do_not_fit_change_nothing(tmp_path: Path, fault: str) -> None:
     _, folder = exported(tmp_path, "dual")
@@ -106,8 +121,8 @@ def test_weights_that_do_not_fit_change_nothing(tmp_path: Path, fault: str) -> N
             stored["another"] = stored[name].clone()
         case "shape":
             stored[name] = stored[name][:, :-1].contiguous()
-        case "bfloat16":
-            stored[name] = stored[name].bfloat16()
+        case "float64":
+            stored[name] = stored[name].double()
         case "nan":
             stored[name][0, 0] = float("nan")
     save_file(stored, file)
@@ -121,7 +136,7 @@ def test_weights_that_do_not_fit_change_nothing(tmp_path: Path, fault: str) -> N
     assert settings is not None
     assert not low_rank.merge(network, settings, str(folder), None, torch.bfloat16)
     assert all(torch.equal(weight, before[name]) for name, weight in network.state_dict().items())
-    if fault != "bfloat16":  # which peft reads
+    if fault != "float64":  # which peft reads
         with pytest.raises(FiglangError):  # peft says what is wrong
             opened(folder)
 
