@@ -96,14 +96,16 @@ def network(family: str, vocabulary: int = 300, seed: int = 0, **settings: Any) 
 @torch.no_grad()
 def values(network: PreTrainedModel, ids: Sequence[int], start: int) -> list[float]:
     """Log-probabilities of the tokens from `start` on, by the network's own logits of this one sentence."""
-    logits = network(input_ids=torch.tensor([list(ids[:-1])])).logits[0].float().log_softmax(-1)
+    # bitsandbytes puts a network on a GPU if there is one.
+    rows = torch.tensor([list(ids[:-1])], device=network.device)
+    logits = network(input_ids=rows).logits[0].float().log_softmax(-1)
     return [float(logits[place - 1, ids[place]]) for place in range(start, len(ids))]
 
 
 @torch.no_grad()
 def total(network: PreTrainedModel, ids: Sequence[int], start: int) -> float:
     """Minus the network's own loss on the tokens from `start` on, times their number."""
-    rows = torch.tensor([list(ids)])
+    rows = torch.tensor([list(ids)], device=network.device)
     labels = rows.clone()
     labels[:, :start] = -100
     return -float(network(input_ids=rows, labels=labels).loss) * (len(ids) - start)

@@ -1,7 +1,8 @@
 """Train a model, export it, evaluate the export and report: `model=minilm data=NAME`."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,10 @@ from rich.console import Console
 from figlang.config import DataConfig, MethodConfig, TrainConfig, multirun
 from figlang.config.composing import data_presets, to_yaml
 from figlang.config.entry import entry
+from figlang.errors import FiglangError
 from figlang.evaluation import assessment, cleanness, opening, predicting, runtime, soundness
 from figlang.files.whole import write_text
+from figlang.machine.faults import lacks_memory
 from figlang.models import checkpoint
 from figlang.release import card
 from figlang.reports import concluding, figures, plots, showing, terminal
@@ -57,9 +60,12 @@ def main(config: TrainConfig) -> None:
         _export(config, run, ready, validation)
         # The export is loaded again and evaluated: the numbers are the folder's, not those of the network in
         # memory.
-        loaded = opening.export(run.model, config)
+        with _its_evaluation_fits(run):
+            loaded = opening.export(run.model, config)
         overlaps, search = _contamination(config, run, loaded, train, validation)
-        content = _evaluate(config, loaded, validation, run.folder, search) | {
+        with _its_evaluation_fits(run):
+            evaluated = _evaluate(config, loaded, validation, run.folder, search)
+        content = evaluated | {
             "data": results.about_data(config.data, {"train": train, "validation": validation}, ready.notes),
             "training": fitted.facts(),
             "contamination": overlaps,
@@ -77,6 +83,25 @@ def main(config: TrainConfig) -> None:
     for shown, folder in [(content, run.folder), *measured]:
         showing.show(shown, folder, console)
     terminal.seeds(run.folder, console)
+
+
+@contextmanager
+def _its_evaluation_fits(run: runs.Run) -> Iterator[None]:
+    """While the block runs, a lack of memory is said to be one of the evaluation, since the training is over.
+
+    Raises:
+        FiglangError: If memory lacks.
+    """
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:  # torch's lack of memory is a RuntimeError
+        if not lacks_memory(error):
+            raise
+        raise FiglangError(
+            f"out of memory in the evaluation; {run.folder} is trained and exported. The same command "
+            "evaluates it where there is more memory; a causal model needs half with figlang evaluate "
+            f"model={run.model} model.dtype=bfloat16"
+        ) from error
 
 
 def _show_again(config: TrainConfig, others: Sequence[tuple[DataConfig, Split]], console: Console) -> None:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from figlang.cpu.hasten import hastened
 from figlang.evaluation.how import Answering, How, Rows, Share, origin
 from figlang.machine import bars
+from figlang.machine.shrinking import Shrinking
 from figlang.models import networks
 from figlang.models.checkpoint import Loaded
 from figlang.scoring.encode import Batch, Encoded, Encoder
@@ -106,7 +107,8 @@ def predict(
 ) -> list[Prediction]:
     """Predictions in the order of the items, in the network's own precision, dropout off.
 
-    Items are batched by length; which items share a batch changes no score beyond rounding.
+    Items are batched by length; which items share a batch changes no score beyond rounding. If memory is not
+    enough for a batch, batches are halved from then on, and the log says so.
 
     Args:
         network: The network.
@@ -132,11 +134,16 @@ def predict(
     bar = bars.progress(progress)
     with hastened(network), bar:
         task = bar.add_task("evaluating", total=len(order))
-        for start in range(0, len(order), batch_size):
-            examples = order[start : start + batch_size]
-            batch = _to(encoder.collate(examples), device)
-            scores.update(zip(batch.positions, score(network, batch).float().cpu().tolist(), strict=True))
-            bar.advance(task, len(examples))
+        sizes = Shrinking(batch_size, 1, "items are read")
+
+        def read(size: int) -> dict[int, list[float]]:
+            batch = _to(encoder.collate(order[len(scores) : len(scores) + size]), device)
+            return dict(zip(batch.positions, score(network, batch).float().cpu().tolist(), strict=True))
+
+        while len(scores) < len(order):
+            found = sizes(read)
+            scores |= found
+            bar.advance(task, len(found))
     return [
         Prediction.of(item, tuple(scores[position][: len(item.options)]))
         for position, item in enumerate(items)

@@ -30,7 +30,6 @@ def start(seed: int, settings: TrainerConfig) -> None:
         logging.getLogger(name).setLevel(logging.ERROR)
     # One process, in-memory data: workers would only copy it; and a single process needs no strategy.
     warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-    warnings.filterwarnings("ignore", message=".*GPU available but not used.*")
     warnings.filterwarnings("ignore", message=".*Checkpoint directory .* exists and is not empty.*")
     warnings.filterwarnings("ignore", message=".*treespec, LeafSpec.*")
     warnings.filterwarnings("ignore", message=".*DeepSpeed handles gradient clipping internally.*")

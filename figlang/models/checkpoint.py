@@ -113,7 +113,7 @@ def export(
 
 
 def load(source: str, model: ModelConfig | None = None, cache: str = PathsConfig.cache) -> Loaded:
-    """Load a model ready to score. Adapters are merged, unless `model.adapters` says otherwise.
+    """Load a model ready to score. Adapters are merged or stay apart, as `model.adapters` says.
 
     A network without figlang.json is used by its class: a multiple-choice network as `pair`, a sequence
     classifier as `nli`, a bare encoder as `dual`.
@@ -123,10 +123,9 @@ def load(source: str, model: ModelConfig | None = None, cache: str = PathsConfig
         model: Only `revision`, `allow_bin`, `trust_remote_code`, `adapters` and `base` have an effect.
         cache: Folder for converted files.
     """
-    if model is not None:
-        _check_here(model)
+    _check_here(model or ModelConfig())
     model, manifest = named(source, model)
-    return _open(model, manifest, cache)
+    return _open(_settled(model), manifest, cache)
 
 
 def _check_here(model: ModelConfig) -> None:
@@ -154,11 +153,13 @@ def load_unmerged(source: str, model: ModelConfig | None = None, cache: str = Pa
 
 
 def _settled(model: ModelConfig) -> ModelConfig:
-    """The model with `adapters` decided: they stay apart over weights in few bits or over several devices."""
+    """The model with `adapters` decided: an evaluation of QLoRA takes no more memory than its training."""
     if model.adapters != "auto":
         return model
-    large = model.quantization != "none" or bool(model.device_map)
-    return replace(model, adapters="apart" if large and weights.has_adapters(model) else "merge")
+    apart = weights.has_adapters(model) and (
+        bool(model.device_map) or model.quantization != "none" or weights.bits_below(model) != "none"
+    )
+    return replace(model, adapters="apart" if apart else "merge")
 
 
 def named(source: str, model: ModelConfig | None) -> tuple[ModelConfig, Manifest]:

@@ -17,6 +17,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from figlang.cpu.hasten import hastened
 from figlang.errors import FiglangError, one_line
 from figlang.machine import bars
+from figlang.machine.shrinking import Shrinking
 from figlang.scoring.requests import Request, RequestError, Scored, SpanFinder
 from figlang.scoring.tree.rounding import reference
 from figlang.scoring.window import window
@@ -78,7 +79,8 @@ class MaskedScorer:
         self._network = network.eval()
         self.window = window(network)
         self._vocabulary = network.get_input_embeddings().weight.shape[0]
-        self._batch_tokens = batch_tokens or (1024 if network.device.type == "cpu" else 16384)
+        tokens = batch_tokens or (1024 if network.device.type == "cpu" else 16384)
+        self._sizes = Shrinking(tokens, min(tokens, 64), "tokens are read")
         self._logits = logits
         self._fallback = self._probe()
 
@@ -122,9 +124,18 @@ class MaskedScorer:
     def read(self, clozes: Iterable[Cloze]) -> Iterator[tuple[list[Cloze], Tensor]]:
         """Read clozes. Yields each batch with the logits (N, V) of its predicted places in float32."""
         self._network.eval()
+        order = sorted(clozes, key=lambda cloze: -len(cloze.ids))
+        start = 0
+
+        def run(tokens: int) -> tuple[list[Cloze], Tensor]:
+            batch = self._batch(order, start, tokens)
+            return batch, self._run(batch, whole=self._fallback is not None).float()
+
         with hastened(self._network):
-            for batch in self._batches(sorted(clozes, key=lambda cloze: -len(cloze.ids))):
-                yield batch, self._run(batch, whole=self._fallback is not None).float()
+            while start < len(order):
+                batch, logits_NV = self._sizes(run)
+                yield batch, logits_NV
+                start += len(batch)
 
     def _clozes(self, requests: Iterable[Request]) -> Iterator[list[tuple[Cloze, int]]]:
         """For every request, each token of its continuation with the cloze that predicts it."""
@@ -149,15 +160,11 @@ class MaskedScorer:
         start = len(self.before) + place
         return Cloze((*ids[:start], *[self.mask] * masked, *ids[start + masked :]), start)
 
-    def _batches(self, clozes: list[Cloze]) -> Iterator[list[Cloze]]:
-        """Cut clozes, which are sorted from the longest to the shortest, into batches within the budgets."""
-        start = 0
-        while start < len(clozes):
-            width = len(clozes[start].ids)
-            rows = self._logits // (self._vocabulary * (width if self._fallback else 1))
-            size = max(min(self._batch_tokens // width, rows), 1)
-            yield clozes[start : start + size]
-            start += size
+    def _batch(self, clozes: list[Cloze], start: int, tokens: int) -> list[Cloze]:
+        """Clozes from `start` on, which are sorted from the longest to the shortest, within the budgets."""
+        width = len(clozes[start].ids)
+        rows = self._logits // (self._vocabulary * (width if self._fallback else 1))
+        return clozes[start : start + max(min(tokens // width, rows), 1)]
 
     def _run(self, batch: list[Cloze], whole: bool) -> Tensor:
         """Logits (N, V) at the predicted places. If `whole` is set, the head computes all places."""

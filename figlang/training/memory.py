@@ -127,9 +127,9 @@ def forecast(
     evaluated = batches.evaluated[0][-EVALUATED_AT_ONCE:]
 
     def validation(count: int) -> tuple[float, float]:
-        with precision(), torch.no_grad(), _Live([*network.parameters(), *network.buffers()]) as live:
+        with precision(), torch.no_grad(), Live([*network.parameters(), *network.buffers()]) as live:
             score(batches.collate(evaluated[-count:]))
-        return 0.0, _most(live.changes, set())
+        return 0.0, peak(live.changes, set())
 
     here = _resident()
     with torch.random.fork_rng(devices=[]), _training(network):
@@ -243,7 +243,7 @@ def _repeats(network: nn.Module) -> bool:
     return True
 
 
-class _Live(TorchDispatchMode):
+class Live(TorchDispatchMode):
     """Notes when memory of tensors is taken and given back.
 
     Attributes:
@@ -291,7 +291,7 @@ def _peaks(network: nn.Module, loss: Callable[[], torch.Tensor]) -> tuple[float,
 
     Those of before it and the gradients do not count.
     """
-    with _Live([*network.parameters(), *network.buffers()]) as live:
+    with Live([*network.parameters(), *network.buffers()]) as live:
         value = loss()
         forward = len(live.changes)
         value.backward()  # type: ignore[no-untyped-call]
@@ -299,10 +299,10 @@ def _peaks(network: nn.Module, loss: Callable[[], torch.Tensor]) -> tuple[float,
     apart = {live.number(gradient) for gradient in gradients}
     for parameter in network.parameters():
         parameter.grad = None
-    return _most(live.changes[:forward], apart), _most(live.changes, apart)
+    return peak(live.changes[:forward], apart), peak(live.changes, apart)
 
 
-def _most(changes: Iterable[tuple[int, int]], apart: Collection[int | None]) -> float:
+def peak(changes: Iterable[tuple[int, int]], apart: Collection[int | None]) -> float:
     """The most bytes at once, without the pieces that are `apart`."""
     now = most = 0
     for number, size in changes:

@@ -8,18 +8,17 @@ import logging
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pytorch_lightning import Trainer
 from pytorch_lightning.tuner import Tuner, lr_finder
-from pytorch_lightning.utilities.exceptions import MisconfigurationException
 
 from figlang.config import FindLrConfig
 from figlang.cpu.hasten import hasten, release
-from figlang.errors import FiglangError, one_line
 from figlang.training import fitting, likelihood, saving
 from figlang.training.base import ChoiceModule, NonFiniteLossError
 from figlang.training.preparation import Prepared
+from figlang.training.trainer import built
 
 log = logging.getLogger("figlang")
 NEVER = 10**9  # epochs
@@ -96,20 +95,17 @@ def _bear(module: ChoiceModule) -> None:
 
 def _trainer(config: FindLrConfig, folder: Path) -> Trainer:
     settings = config.trainer
-    try:
-        return Trainer(
-            accelerator=settings.accelerator,
-            devices=1,
-            precision=cast(Any, settings.precision),
-            max_epochs=-1,
-            check_val_every_n_epoch=NEVER,
-            default_root_dir=folder,
-            logger=False,
-            enable_checkpointing=False,
-            enable_progress_bar=False,
-            enable_model_summary=False,
-            num_sanity_val_steps=0,
-            use_distributed_sampler=False,
-        )
-    except (ValueError, RuntimeError, ImportError, TypeError, MisconfigurationException) as error:
-        raise FiglangError(f"trainer: {one_line(error)}") from error
+    return built(
+        accelerator=settings.accelerator,
+        devices=1,
+        precision=settings.precision,
+        max_epochs=-1,
+        check_val_every_n_epoch=NEVER,
+        default_root_dir=folder,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+        use_distributed_sampler=False,
+    )

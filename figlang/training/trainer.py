@@ -1,6 +1,7 @@
 """The Lightning Trainer of a run, with its loggers and the files that it keeps."""
 
 import logging
+import warnings
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -75,28 +76,39 @@ def trainer(config: TrainConfig, run: Run, callbacks: list[Callback]) -> Trainer
     bars = any(isinstance(each, RichProgressBar) for each in watching)
     devices, nodes = places(settings)
     loggers = tracking.start(config, run)
+    return built(
+        accelerator=settings.accelerator,
+        devices=devices,
+        num_nodes=nodes,
+        strategy=strategy(settings),
+        # DeepSpeed clips gradients itself, if it is told here. Otherwise the module clips.
+        gradient_clip_val=config.method.clip if settings.strategy in ZERO else None,
+        precision=settings.precision,
+        max_epochs=config.method.epochs,
+        # Under SLURM, a new fit would resume from any hpc_ckpt_1.ckpt in the working directory.
+        default_root_dir=run.checkpoint.parent,
+        logger=loggers or False,
+        plugins=[WholeStates()],
+        # History and Health come first, so that the checkpoint which follows holds their state of this
+        # epoch.
+        callbacks=[*callbacks, *keeping, saver, *watching],
+        enable_progress_bar=bars,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+        log_every_n_steps=1,
+        use_distributed_sampler=False,
+    )
+
+
+def built(**settings: Any) -> Trainer:
+    """Lightning's Trainer. A GPU that the settings leave alone is no reason for a warning.
+
+    Raises:
+        FiglangError: With Lightning's words, for a device or strategy that is not available.
+    """
     try:
-        return Trainer(
-            accelerator=settings.accelerator,
-            devices=devices,
-            num_nodes=nodes,
-            strategy=strategy(settings),
-            # DeepSpeed clips gradients itself, if it is told here. Otherwise the module clips.
-            gradient_clip_val=config.method.clip if settings.strategy in ZERO else None,
-            precision=cast(Any, settings.precision),
-            max_epochs=config.method.epochs,
-            # Under SLURM, a new fit would resume from any hpc_ckpt_1.ckpt in the working directory.
-            default_root_dir=run.checkpoint.parent,
-            logger=loggers or False,
-            plugins=[WholeStates()],
-            # History and Health come first, so that the checkpoint which follows holds their state of this
-            # epoch.
-            callbacks=[*callbacks, *keeping, saver, *watching],
-            enable_progress_bar=bars,
-            enable_model_summary=False,
-            num_sanity_val_steps=0,
-            log_every_n_steps=1,
-            use_distributed_sampler=False,
-        )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*GPU available but not used.*")
+            return Trainer(**settings)
     except (ValueError, RuntimeError, ImportError, TypeError, MisconfigurationException) as error:
         raise FiglangError(f"trainer: {one_line(error)}") from error

@@ -216,7 +216,7 @@ def test_a_run_and_its_checkpoint_are_opened_by_their_folder(tmp_path: Path) -> 
     assert ended.returncode == 0, ended.stderr
     items = figlang.load("figqa_sample", limit=32)
     for folder in ("run", "run/model"):
-        model = figlang.open_model(tmp_path / folder)
+        model = figlang.open_model(tmp_path / folder, device="cpu")  # where it was trained
         assert model.name == "minilm"
         assert list(model.predict(items)) == list(figlang.Predictions.read(tmp_path / "run"))
     with pytest.raises(FiglangError, match="brings its own model"):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from filelock import FileLock
+from pytorch_lightning import Trainer
 from rich.console import Console
 from safetensors.torch import load_file, save_file
 
@@ -170,6 +171,16 @@ def test_every_strategy_writes_its_state_beside_its_place(tmp_path: Path, strate
     config = TrainConfig(trainer=TrainerConfig(accelerator="cpu", strategy=strategy))
     made = trainer(runtime.settled(config), Run(tmp_path), [])
     assert isinstance(made.strategy.checkpoint_io, WholeStates)
+
+
+def test_a_gpu_that_is_not_asked_for_is_not_warned_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("pytorch_lightning.trainer.setup.CUDAAccelerator.is_available", lambda: True)
+        with pytest.warns(UserWarning, match="GPU available but not used"):
+            Trainer(accelerator="cpu", logger=False, barebones=True)
+        trainer(runtime.settled(TrainConfig(trainer=TrainerConfig(accelerator="cpu"))), Run(tmp_path), [])
 
 
 def test_what_a_killed_process_left_of_a_state_does_not_stay(tmp_path: Path) -> None:

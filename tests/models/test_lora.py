@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from figlang.config import ModelConfig, PeftConfig
 from figlang.errors import FiglangError
+from figlang.evaluation.how import origin
 from figlang.files.ownership import OWN
 from figlang.models import checkpoint, layout, networks, weights
 from figlang.release import card, merging
@@ -276,8 +277,13 @@ def test_adapters_over_four_bits_are_read_back_over_the_same_values(tmp_path: Pa
     checkpoint.export(adapted, tokenizer, manifest, tmp_path / "model")
     assert "quantization" not in (tmp_path / "model" / "config.json").read_text()
     loaded = checkpoint.load(str(tmp_path / "model"))
-    assert not getattr(loaded.network, "is_quantized", False)
-    assert loaded.network.dtype == torch.float32
-    assert loaded_scores(tmp_path / "model") == pytest.approx(before, abs=1e-2)
+    assert layout.precision(loaded.network) == "float32+4bit", "it takes no more memory than its training"
+    assert origin(loaded)["adapters"] == "apart"
+    assert loaded_scores(tmp_path / "model") == pytest.approx(before, abs=1e-4)
+    merged = checkpoint.load(str(tmp_path / "model"), ModelConfig(adapters="merge"))
+    assert not getattr(merged.network, "is_quantized", False)
+    assert merged.network.dtype == torch.float32
+    of_merged = scores(merged.network, merged.tokenizer, merged.manifest)
+    assert of_merged == pytest.approx(before, abs=1e-2)
     merging.merge(checkpoint.load_unmerged(str(tmp_path / "model")), ITEMS, tmp_path / "whole")
-    assert loaded_scores(tmp_path / "whole") == pytest.approx(loaded_scores(tmp_path / "model"), abs=1e-5)
+    assert loaded_scores(tmp_path / "whole") == pytest.approx(of_merged, abs=1e-5)

@@ -102,7 +102,8 @@ def begun(
 
 def scores(network: Any, tokenizer: Any, manifest: Manifest) -> list[float]:
     if manifest.format == "causal":
-        ids = tokenizer(" ".join(TEXTS), return_tensors="pt").input_ids
+        device = next(network.parameters()).device  # bitsandbytes puts a network on a GPU if there is one
+        ids = tokenizer(" ".join(TEXTS), return_tensors="pt").input_ids.to(device)
         with torch.inference_mode():
             return [float(network(input_ids=ids).logits.log_softmax(-1).max())]
     encoder = Encoder(tokenizer, manifest.format, manifest.text, manifest.max_length)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from pytorch_lightning import Trainer
 from torch import Tensor, nn
 
 from figlang.config import MethodConfig, TrainConfig
@@ -16,6 +15,7 @@ from figlang.errors import FiglangError
 from figlang.training.accumulation import Parts, Uncut
 from figlang.training.cross_entropy import CrossEntropyModule
 from figlang.training.datamodule import ChoiceData
+from figlang.training.trainer import built
 from tests.running import train
 
 WIDTH = 3
@@ -63,7 +63,7 @@ def fitted(
     module = Watched(network, method, scored, 6, 0)
     examples = [Example(position) for position in range(items)]
     data = ChoiceData(collate, examples, examples[:4], (), 8, None, 0, uncut=accumulate != "1")
-    trainer = Trainer(
+    trainer = built(
         accelerator="cpu",
         max_epochs=2,
         logger=False,

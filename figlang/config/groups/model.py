@@ -53,8 +53,9 @@ class ModelConfig(EndpointConfig):
         "auto",
         "How adapters are evaluated. merge: added to the weights below them, layer by layer in float32. "
         "apart: beside weights that keep the precision of the training, or fewer bits if dtype or "
-        "quantization say so. auto: apart with device_map or quantization, otherwise merge. Learnt "
-        "prompts and other kinds that cannot be merged always stay apart.",
+        "quantization say so. auto: apart with device_map or quantization, and for adapters that were "
+        "trained over 4 bits; otherwise merge. Learnt prompts and other kinds that cannot be merged always "
+        "stay apart.",
         ("auto", "merge", "apart"),
     )
     base: str | None = option(

@@ -21,6 +21,10 @@ from figlang.scoring.tree.trie import Pack, grow
 from figlang.scoring.wording import Wording
 from figlang.types import Item
 
+# Added to the score of a key that is not seen. Any number as low hides it; this one is the same in every
+# precision that attention may be in.
+HIDES = -(2.0**15)
+
 
 @dataclass
 class StringBatch:
@@ -222,9 +226,7 @@ class StringEncoder:
                 row.visible,
             )
         if self.sharing:
-            # bfloat16's least number, since float32's becomes an infinity where attention is in bfloat16.
-            least = torch.finfo(torch.bfloat16).min
-            mask = torch.zeros(visible.shape).masked_fill_(~visible, least)[:, None]
+            mask = torch.zeros(visible.shape).masked_fill_(~visible, HIDES)[:, None]
             inputs = {"input_ids": ids, "attention_mask": mask, "position_ids": depths}
         else:
             lengths = torch.tensor([len(row.tokens) for row in rows])
@@ -275,7 +277,7 @@ class StringScorer:
         """The network's logits at every state that predicts a scored token, (R, V) in float32."""
         anatomy = self._anatomy.of(network)
         read = anatomy.network if anatomy.not_split else anatomy.body
-        outputs_NTH = read(**batch.inputs, use_cache=False)[0]
+        outputs_NTH = read(**_of_its_kind(batch.inputs, read.dtype), use_cache=False)[0]
         states_RH = outputs_NTH.flatten(0, 1)[batch.states]
         return (states_RH if anatomy.not_split else anatomy.head(states_RH)).float()
 
@@ -320,6 +322,16 @@ class PromptedScorer(StringScorer):
     def logits(self, network: nn.Module, batch: StringBatch) -> Tensor:
         logits_NTV = network(**batch.inputs, use_cache=False).logits[:, self._virtual :]
         return logits_NTV.flatten(0, 1)[batch.states].float()  # type: ignore[no-any-return]
+
+
+def _of_its_kind(inputs: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
+    """Inputs with an additive mask in the network's own precision.
+
+    cuDNN's attention takes the bytes of a float32 mask for bf16 numbers if its queries are in bf16
+    (pytorch/pytorch#191612). Then scores are wrong, or not numbers.
+    """
+    mask = inputs["attention_mask"]
+    return inputs | {"attention_mask": mask.to(dtype)} if mask.is_floating_point() else inputs
 
 
 def _choice(

@@ -17,6 +17,7 @@ from figlang.cpu.packed import lay_out
 from figlang.cpu.parts import untouched
 from figlang.cpu.side_by_side import side_by_side
 from figlang.machine import bars
+from figlang.machine.shrinking import Shrinking
 from figlang.scoring.flat import Chosen, Slices, Tokens
 from figlang.scoring.requests import Request, RequestEncoder, Scored
 from figlang.scoring.tree.anatomy import STATELESS, dissect, others
@@ -27,6 +28,7 @@ from figlang.scoring.tree.vocabulary import Vocabulary
 log = logging.getLogger("figlang")
 OFTEN = 2**17  # tokens after which freed memory is given back; less often, it would grow with the trie
 LEAST = 1024  # fewer tokens are not worth a thread of their own
+SMALLEST = 32  # tokens of a pack; if memory is not enough for them, less would not help
 
 
 class CausalScorer:
@@ -41,6 +43,8 @@ class CausalScorer:
     differ (recurrent networks), if a part is of unknown code, or if an input is longer than an attention
     window. The results are the same, and the log says so. If the vocabulary matrix cannot be split off, one
     sequence may take more than `logits` values.
+
+    If memory is not enough for a pack, packs and batches are halved from then on, and the log says so.
 
     On a CPU with several threads, the two halves of a large trie are read at the same time, if no part has
     hooks or a state of its own. Both read what they share, at most a hundredth.
@@ -86,6 +90,7 @@ class CausalScorer:
         # only if attention is cut into blocks.
         wasted = network.device.type == "cpu" and not takes_blocks(self.anatomy.body)
         self._pack = pack or (256 if wasted else 2048)
+        self._sizes = Shrinking(self._pack, min(SMALLEST, self._pack), "tokens are read")
 
     @torch.inference_mode()
     def score(self, requests: Iterable[Request], progress: bool = False) -> Scored:
@@ -169,18 +174,33 @@ class CausalScorer:
         """
         trie = grow(sequences)
         give_back()  # growing takes as much again
-        values, read = self._run(trie, matrix, whole, in_threads, bar)
+        task = bar.add_task("scoring", total=len(trie.read) + trie.positions)
+
+        def run(pack: int) -> tuple[Tensor, int]:
+            bar.reset(task)  # of a pack that was too large
+            return self._run(trie, pack, matrix, whole, in_threads, lambda amount: bar.advance(task, amount))
+
+        values, read = self._sizes(run)
         found.fill(places, trie.spans, values)
         return read, trie.positions
 
     def _run(
-        self, trie: Trie, matrix: nn.ModuleList, whole: bool, in_threads: bool, bar: Progress
+        self,
+        trie: Trie,
+        pack: int,
+        matrix: nn.ModuleList,
+        whole: bool,
+        in_threads: bool,
+        advance: Callable[[float], None],
     ) -> tuple[Tensor, int]:
-        """Log-probabilities of the trie's scored nodes, and the number of tokens that were read for them."""
+        """Log-probabilities of the trie's scored nodes, and the number of tokens that were read for them.
+
+        `pack` is the most tokens of a pack. If it was halved, batches and logits are halved too.
+        """
         anatomy = self.anatomy
-        sections = trie.halves(min(self._pack, LEAST)) if in_threads else [None]
-        vocabularies = [self._vocabulary(trie, matrix, self._logits // len(sections)) for _ in sections]
-        task = bar.add_task("scoring", total=len(trie.read) + trie.positions)
+        sections = trie.halves(min(pack, LEAST)) if in_threads else [None]
+        logits = max(self._logits * pack // self._pack, 1)
+        vocabularies = [self._vocabulary(trie, matrix, logits // len(sections)) for _ in sections]
         reads: list[int] = []
 
         def fill(vocabulary: Vocabulary, reads_of_section: Iterator[States]) -> Iterator[None]:
@@ -192,16 +212,16 @@ class CausalScorer:
                 if kept >= OFTEN:  # blocks of ever new sizes leave holes
                     give_back()
                     kept = 0
-                bar.advance(task, len(nodes))
+                advance(len(nodes))
                 yield  # it stops here if the other half fails
             vocabulary.finish()
-            bar.advance(task, trie.positions / len(vocabularies))
+            advance(trie.positions / len(vocabularies))
 
         def read(section: Section | None) -> Iterator[States]:
             if whole:
-                return self._whole(trie)
+                return self._whole(trie, self._batch_tokens * pack // self._pack, logits)
             return tree_states(
-                tree_reads(anatomy.body, trie, self._pack, anatomy.keys, anatomy.steady, section=section)
+                tree_reads(anatomy.body, trie, pack, anatomy.keys, anatomy.steady, section=section)
             )
 
         if len(sections) > 1:
@@ -238,11 +258,10 @@ class CausalScorer:
         anatomy = self.anatomy
         return Vocabulary(trie, anatomy.heads(matrix), anatomy.exact if anatomy.rounds else None, logits)
 
-    def _whole(self, trie: Trie) -> Iterator[States]:
+    def _whole(self, trie: Trie, tokens: int, logits: int) -> Iterator[States]:
         anatomy = self.anatomy
-        tokens = self._batch_tokens
         if anatomy.not_split:  # the network gives logits of every position
-            tokens = min(tokens, self._logits // anatomy.network.get_input_embeddings().weight.shape[0])
+            tokens = min(tokens, logits // anatomy.network.get_input_embeddings().weight.shape[0])
         if anatomy.by_length is not None and trie.longest > anatomy.by_length:
             tokens = 0  # one by one: longer neighbours would change its rotary frequencies
         return whole_states(anatomy.network if anatomy.not_split else anatomy.body, trie, tokens)

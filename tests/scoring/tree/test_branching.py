@@ -122,3 +122,20 @@ def test_the_mask_has_no_infinity_in_bfloat16() -> None:
     mask = strings.collate(strings.encode(ITEMS)).inputs["attention_mask"]
     assert mask.min() < -1e38
     assert bool(mask.bfloat16().isfinite().all())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_mask_is_in_the_networks_precision_and_finite_in_all(dtype: torch.dtype) -> None:
+    # A GPU's attention takes the bytes of a float32 mask for numbers of its own precision.
+    built, seen = network("llama").to(dtype), []
+    built.model.register_forward_pre_hook(
+        lambda _, inputs, given: seen.append(given["attention_mask"]), with_kwargs=True
+    )
+    strings = encoder(SCORINGS["clean"], sharing=True)
+    batch = strings.collate(strings.encode(ITEMS))
+    StringScorer(dissect(built))(built, batch)
+    assert seen[-1].dtype == dtype
+    for least in (torch.float32, torch.bfloat16, torch.float16):  # autocast may round it
+        assert bool(seen[-1].to(least).isfinite().all())
+    hidden = batch.inputs["attention_mask"].min()
+    assert float((torch.zeros(2) + torch.tensor([0.0, hidden])).softmax(0)[1]) == 0
