@@ -140,6 +140,18 @@ def place(network: PreTrainedModel, device: torch.device) -> PreTrainedModel:
     return network if laid_out else network.to(device)
 
 
+def bear_gradients(network: PreTrainedModel) -> None:
+    """Let gradients pass through weights in 4 bits. Call it before the network is used.
+
+    On CPUs with products of bf16, bitsandbytes gives such weights another layout when they are first used in
+    an evaluation. Its products in that layout have no gradients, and its way back to the usual layout gives
+    other weights (0.50).
+    """
+    for module in network.modules():
+        if hasattr(module, "support_avx512bf16_for_cpu"):
+            module.support_avx512bf16_for_cpu = False
+
+
 def precision(network: PreTrainedModel) -> str:
     """The network's number format, for signatures.
 

@@ -242,6 +242,7 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
     others, notes = near_base.texts(config)
     texts = [text for item in (*train.items, *validation.items) for text in item.texts]
     network, tokenizer = networks.causal(model, config.paths.cache, [*texts, *others])
+    layout.bear_gradients(network)
     manifest = replace(
         causal_manifest(model, scoring, beginning(config.model, scoring, tokenizer), _method_name(config)),
         **_lineage(config, train, validation),

@@ -15,7 +15,7 @@ from figlang.config import ModelConfig, PeftConfig
 from figlang.errors import FiglangError
 from figlang.evaluation.how import origin
 from figlang.files.ownership import OWN
-from figlang.models import checkpoint, layout, networks, weights
+from figlang.models import checkpoint, layout, lora, networks, weights
 from figlang.release import card, merging
 from figlang.scoring.encode import word
 from tests import cards, causal_models
@@ -287,3 +287,30 @@ def test_adapters_over_four_bits_are_read_back_over_the_same_values(tmp_path: Pa
     assert of_merged == pytest.approx(before, abs=1e-2)
     merging.merge(checkpoint.load_unmerged(str(tmp_path / "model")), ITEMS, tmp_path / "whole")
     assert loaded_scores(tmp_path / "whole") == pytest.approx(of_merged, abs=1e-5)
+
+
+def test_gradients_pass_through_weights_in_four_bits_that_were_evaluated(tmp_path: Path) -> None:
+    pytest.importorskip("bitsandbytes", reason="needs figlang[large]")
+    sizes = {"hidden_size": 64, "intermediate_size": 128, "head_dim": 16, "num_hidden_layers": 3}
+    causal_models.network("llama", **sizes).save_pretrained(tmp_path / "base")
+    causal_models.tokenizer().save_pretrained(tmp_path / "base")
+    model = ModelConfig(name="tiny", name_or_path=str(tmp_path / "base"), family="causal")
+    few, _ = networks.causal(replace(model, quantization="4bit"), "")
+    layout.bear_gradients(few)
+    causal_models.values(few, range(9), 1)  # as before every training
+    plain, _ = networks.causal(replace(model, quantization="4bit"), "")
+    found = []
+    for network in (few, plain.dequantize()):
+        torch.manual_seed(0)
+        settings = PeftConfig(name="lora", dropout=0.0, target_modules=["q_proj", "down_proj"])
+        adapted = lora.adapt(network, settings, [], model.name_or_path, None).eval()
+        for training in (True, False, True):  # an evaluation between steps changes nothing
+            adapted.train(training)
+            with torch.set_grad_enabled(training):
+                loss = adapted(input_ids=torch.arange(9, device=network.device)[None]).logits.std()
+        loss.backward()
+        trained = [(name, each.grad) for name, each in adapted.named_parameters() if "lora_B" in name]
+        found.append(dict(trained))
+    for name, gradient in found[0].items():
+        together = torch.stack([gradient.flatten(), found[1][name].flatten()])
+        assert torch.corrcoef(together)[0, 1] > 0.999, name
