@@ -1,4 +1,4 @@
-"""The evaluation at the end of a training: in the memory that the training had, and what is said if it lacks."""
+"""The evaluation at the end of a training: in the memory of the training, and what is said if it lacks."""
 
 import json
 from pathlib import Path
