@@ -18,7 +18,7 @@ from figlang.config import EvaluateConfig, ModelConfig, PathsConfig, ScoringConf
 from figlang.errors import FiglangError
 from figlang.files.folders import whole_folder
 from figlang.files.whole import write_text
-from figlang.models import adapters, gguf, networks, sentences, weights
+from figlang.models import adapters, apart, gguf, networks, sentences, weights
 from figlang.models import manifest as manifests
 from figlang.models.fingerprint import fingerprint
 from figlang.models.formats import CAUSAL, LETTER, MASKED, NLI, Format, of_scoring
@@ -125,7 +125,7 @@ def load(source: str, model: ModelConfig | None = None, cache: str = PathsConfig
     """
     _check_here(model or ModelConfig())
     model, manifest = named(source, model)
-    return _open(_settled(model), manifest, cache)
+    return _open(apart.settled(model), manifest, cache)
 
 
 def _check_here(model: ModelConfig) -> None:
@@ -150,16 +150,6 @@ def load_unmerged(source: str, model: ModelConfig | None = None, cache: str = Pa
     model, manifest = named(source, model)
     network, tokenizer = weights.unmerged(model, cache)
     return Loaded(network, tokenizer, manifest)
-
-
-def _settled(model: ModelConfig) -> ModelConfig:
-    """The model with `adapters` decided: an evaluation of QLoRA takes no more memory than its training."""
-    if model.adapters != "auto":
-        return model
-    apart = weights.has_adapters(model) and (
-        bool(model.device_map) or model.quantization != "none" or weights.bits_below(model) != "none"
-    )
-    return replace(model, adapters="apart" if apart else "merge")
 
 
 def named(source: str, model: ModelConfig | None) -> tuple[ModelConfig, Manifest]:
@@ -316,7 +306,7 @@ def _causal(model: ModelConfig, scoring: ScoringConfig | None, cache: str, kept:
             "scoring=pmi"
         )
     same = _again(kept, CAUSAL)
-    model = _settled(model)
+    model = apart.settled(model)
     network, tokenizer = (same.network, same.tokenizer) if same else networks.causal(model, cache)
     scored = scoring or ScoringConfig()
     manifest = causal_manifest(model, scored, beginning(model, scored, tokenizer))

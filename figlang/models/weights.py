@@ -102,24 +102,9 @@ def below(model: ModelConfig) -> ModelConfig:
     Raises:
         FiglangError: If the source holds no adapters.
     """
-    base = _in_training(model)
-    return replace(model, name_or_path=base.name_or_path, revision=base.revision)
-
-
-def bits_below(model: ModelConfig) -> str:
-    """In how many bits the training of a source's adapters held the weights below them: as
-    `model.quantization`.
-
-    Raises:
-        FiglangError: If the source holds no adapters.
-    """
-    return _in_training(model).quantization
-
-
-def _in_training(model: ModelConfig) -> ModelConfig:
-    """The network below the adapters of a source, as it was in their training."""
     source = locate(model.name_or_path)
-    return beneath.network(model, source, _settings(model, source), stored(source, model.revision))
+    base = beneath.network(model, source, _settings(model, source), stored(source, model.revision))
+    return replace(model, name_or_path=base.name_or_path, revision=base.revision)
 
 
 def classes_of(model: ModelConfig) -> PreTrainedConfig:
