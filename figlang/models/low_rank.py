@@ -21,6 +21,7 @@ from typing_extensions import TypedDict
 from figlang.errors import FiglangError
 from figlang.models import layout
 from figlang.models.adapters import SETTINGS, file_of
+from figlang.models.soundness import finite
 
 WEIGHTS = "adapter_model.safetensors"
 # Entries that do not change what is merged.
@@ -129,8 +130,8 @@ def merge(
         return False
     for name, layer in layers.items():
         a, b = pairs[name]
-        merged = layer.weight.data.float() + (b.float() @ a.float()) * adapters.scaling
-        if not bool(merged.isfinite().all()):
+        merged = (b.float() @ a.float()).mul_(adapters.scaling).add_(layer.weight.data)
+        if not finite(merged):
             raise FiglangError(f"the adapters cannot be merged: {name} would not be all finite numbers")
         layer.weight.data = merged.to(dtype)
     layout.cast(network, dtype)
@@ -171,5 +172,6 @@ def _fits(layer: nn.Module, a: Tensor, b: Tensor) -> bool:
         and a.ndim == b.ndim == 2
         and a.shape[0] == b.shape[1]
         and layer.weight.shape == (b.shape[0], a.shape[1])
-        and bool(a.isfinite().all() & b.isfinite().all())
+        and finite(a)
+        and finite(b)
     )

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
-from torch import nn
+from torch import Tensor, nn
 from transformers import PreTrainedConfig
 
 from figlang.errors import FiglangError
@@ -93,12 +93,19 @@ def check_weights(source: str, network: nn.Module) -> None:
         weight = parameter.detach()
         if weight.element_size() == 1:  # torch does not look into numbers of 8 bits
             weight = weight.float()
-        # A number that is not finite is the least or the largest, and NaN is both. This takes a thirtieth of
-        # the time of asking each number.
-        if weight.numel() and not bool(torch.stack(torch.aminmax(weight)).isfinite().all()):
+        if not finite(weight):
             raise FiglangError(
                 f"{source}: its weights {name} are not all finite numbers; download or train it again"
             )
+
+
+def finite(weight: Tensor) -> bool:
+    """Whether all numbers of a tensor are finite.
+
+    One that is not is the least or the largest, and NaN is both. So to look at these takes a thirtieth of the
+    time of asking each number.
+    """
+    return not weight.numel() or bool(torch.stack(torch.aminmax(weight)).isfinite().all())
 
 
 def check_complete(source: str, network: nn.Module, missing: Collection[str]) -> None:
