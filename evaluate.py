@@ -1,7 +1,7 @@
 """Evaluate a run, a checkpoint or a pretrained model: `python evaluate.py model=smollm2 scoring=pmi`."""
 
 from figlang.config.entry import lazy
-from figlang.machine.ending import run
+from figlang.machine.process import run
 
 main = lazy("evaluate")
 

@@ -2,7 +2,7 @@
 data=NAME`."""
 
 from figlang.config.entry import lazy
-from figlang.machine.ending import run
+from figlang.machine.process import run
 
 main = lazy("train")
 

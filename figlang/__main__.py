@@ -9,8 +9,8 @@ from pathlib import Path
 from figlang.config.entry import lazy
 from figlang.config.purposes import PURPOSES
 from figlang.config.purposes import verb as named
-from figlang.machine.ending import run
 from figlang.machine.printing import legible
+from figlang.machine.process import run
 
 COMMANDS = Path(__file__).parent / "commands"
 VERBS = sorted(named(path.stem) for path in COMMANDS.glob("[a-z]*.py"))
