@@ -15,6 +15,7 @@ from figlang.types import Item
 
 COLUMNS = ("startphrase", "ending1", "ending2", "labels")
 HIDDEN = -1
+LABEL = re.compile(r"(-?[0-9]{1,9})(?:\.0*)?")
 # One for all items: an empty dictionary for each of a million would take 64 MB.
 NOTHING: Mapping[str, tuple[str, ...]] = {}
 
@@ -44,7 +45,7 @@ class Row:
 def label(cell: str) -> int | None:
     """The number in a label's cell, or None. Programs that mark empty cells by NaN write 0 and 1 as 0.0 and
     1.0."""
-    number = re.fullmatch(r"(-?[0-9]{1,9})(?:\.0*)?", cell.strip())
+    number = LABEL.fullmatch(cell.strip())
     return None if number is None else int(number[1])
 
 
@@ -218,6 +219,8 @@ def _is_pair(first: Row, second: Row) -> bool:
 
 
 def _swapped(first: Sequence[str], second: Sequence[str]) -> bool:
+    if first == second:
+        return False  # without a look at how they are written
     ours, theirs = [plain(text) for text in first], [plain(text) for text in second]
     return ours == theirs[::-1] and ours != theirs
 
@@ -228,8 +231,8 @@ def _pair(first: Row, second: Row, problems: Problems) -> Iterator[Item]:
         ours if ours == theirs else theirs for ours, theirs in zip(first.options, second.options, strict=True)
     ]
     pair = [
-        _item(first, first.id, problems),
-        _item(replace(second, options=(shared[0], shared[1])), first.id, problems),
+        _item(first, first.id, first.options, problems),
+        _item(second, first.id, (shared[0], shared[1]), problems),
     ]
     if first.endings == second.endings[::-1] != second.endings and second.gold is not None:
         problems.note(
@@ -246,10 +249,10 @@ def _single(row: Row, problems: Problems) -> Item:
         "has no partner with the same endings, kept as a single item",
         "put the rows of a pair next to each other",
     )
-    return _item(row, row.id, problems)
+    return _item(row, row.id, row.options, problems)
 
 
-def _item(row: Row, group: str, problems: Problems) -> Item:
-    if row.options[0] == row.options[1]:
+def _item(row: Row, group: str, options: tuple[str, str], problems: Problems) -> Item:
+    if options[0] == options[1]:
         problems.add(row.number, "its two endings are equal, so no choice can be right", "correct an ending")
-    return Item(row.id, group, row.phrase, row.options, row.gold, NOTHING)
+    return Item(row.id, group, row.phrase, options, row.gold, NOTHING)
