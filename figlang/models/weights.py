@@ -93,7 +93,8 @@ def has_adapters(model: ModelConfig) -> bool:
     """Whether the source of a network holds adapters over another one."""
     if model.init == "tiny" or gguf.is_gguf(model.name_or_path):
         return False
-    return _settings_of(locate(model.name_or_path), model.revision) is not None
+    source = (locate(model.name_or_path), model.revision)
+    return low_rank.settings(*source) is not None or _settings_of(*source) is not None
 
 
 def below(model: ModelConfig) -> ModelConfig:
