@@ -35,10 +35,15 @@ Two words are offered in its place. Judge each by whether the sentence would sti
 """
 
 
-def workloads(data: str | None, items: dict[str, int]) -> dict[str, list[Request]]:
-    """The requests of each workload."""
+def workloads(data: str | None, items: dict[str, int], beyond: bool = False) -> dict[str, list[Request]]:
+    """The requests of each workload, about items of the development part.
+
+    `beyond` goes on with training items where it has too few. A GPU needs many, and their time is that of any.
+    """
     train = figqa.load("train", "medium", data, "").items
     dev = figqa.load("validation", "medium", data, "").items
+    if beyond:
+        dev = (*dev, *figqa.load("train", "large", data, "").items)
     wording = Wording(ScoringConfig(), PromptConfig())
 
     def answers(name: str, prompt: PromptConfig) -> list[Request]:
