@@ -189,6 +189,21 @@ def test_predictions_are_in_the_order_of_the_items(batch_size: int) -> None:
     assert [(row.id, row.scores[0]) for row in found] == [("i0", 3.0), ("i1", 1.0), ("i2", 5.0), ("i3", 2.0)]
 
 
+def test_batches_for_which_memory_lacks_are_halved_and_no_prediction_changes() -> None:
+    sizes = []
+
+    def scarce(network: nn.Module, batch: Batch) -> Tensor:
+        sizes.append(len(batch.positions))
+        if len(batch.positions) > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+        return by_length(network, batch)
+
+    asked = items("aaa", "a", "aaaaa", "aa", "aaaa")
+    found = predict(Same(), scarce, Letters(), asked, 8)
+    assert found == predict(Same(), by_length, Letters(), asked)
+    assert sizes == [5, 4, 2, 2, 1]
+
+
 def test_dropout_is_off_while_scoring() -> None:
     network = nn.Sequential(nn.Linear(1, 1), nn.Dropout(0.5)).train()
     modes = []

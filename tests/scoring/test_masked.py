@@ -54,6 +54,25 @@ def test_every_kind_of_tokenizer(kind: str, masking: str) -> None:
     check(network("roberta", tokenizer), tokenizer, masking)
 
 
+def test_batches_for_which_memory_lacks_are_halved_and_no_score_changes() -> None:
+    tokenizer = word_pieces()
+    plain, sizes = network("bert", tokenizer), []
+    expected = MaskedScorer(plain, tokenizer).score(ASKED)
+    scorer = MaskedScorer(plain, tokenizer, batch_tokens=4096)
+
+    def look(_: object, __: object, inputs: dict[str, torch.Tensor]) -> None:
+        sizes.append(inputs["input_ids"].numel())
+        if sizes[-1] > 200:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    hook = plain.register_forward_pre_hook(look, with_kwargs=True)
+    found = scorer.score(ASKED)
+    hook.remove()
+    assert max(sizes) > 200 >= sizes[-1]
+    for one, other in zip(expected.log_probs, found.log_probs, strict=True):
+        assert other.tolist() == pytest.approx(one.tolist(), abs=1e-5)
+
+
 def test_the_later_pieces_of_a_word_are_masked_with_it() -> None:
     tokenizer = word_pieces()
     plain = network("bert", tokenizer)
