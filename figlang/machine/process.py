@@ -1,4 +1,4 @@
-"""The process of a command, without work that nobody needs."""
+"""The end of a command's process, without work that nobody needs."""
 
 import atexit
 import os
@@ -6,9 +6,6 @@ import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import TypeVar
-
-T = TypeVar("T")
 
 
 def run(command: Callable[[], None]) -> None:
@@ -27,7 +24,7 @@ def run(command: Callable[[], None]) -> None:
     """
     end = None
     try:
-        roomy(command)
+        command()
     except SystemExit as raised:
         end = raised
     code = 0 if end is None or end.code is None else end.code
@@ -35,21 +32,6 @@ def run(command: Callable[[], None]) -> None:
         os._exit(code)
     if end is not None:
         raise end
-
-
-def roomy(call: Callable[[], T]) -> T:
-    """Call a function with room for the frames of all calls below it.
-
-    CPython has a stack of pieces of 16 KB. What is called again and again where a piece ends gets a new piece
-    from the system each time, and gives it back: 23,000 times while libraries import each other, 0.1 CPU-s.
-    A frame that needs more gets a piece of the next power of two, and its rest is left for the frames below.
-    """
-    return call()
-
-
-# In words of 8 bytes: a piece of 512 KB, with 200 KB for the frames below. The system gives no memory for
-# what is never used.
-roomy.__code__ = roomy.__code__.replace(co_stacksize=40_000)
 
 
 def _outermost() -> bool:

@@ -1,4 +1,4 @@
-"""A process begins with room for its frames. It ends sooner, and as others would see it without."""
+"""A command's process ends sooner, and as others would see it without."""
 
 import subprocess
 import sys
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from figlang.machine.process import roomy
 from tests.running import ROOT, environment
 
 # What a process may leave to its end: a function of atexit, a thread, a folder, text that is not yet written.
@@ -37,32 +36,6 @@ if __name__ == "__main__":
     print("after")
 """
 LAST = ["thread", "atexit"]
-# The most pages that the system gave for 2,000 equal calls, among all depths of the stack.
-STACK = """
-import resource, sys
-from figlang.machine.process import roomy
-
-def pages():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-
-def leaf():
-    pass
-
-leaf.__code__ = leaf.__code__.replace(co_stacksize=100)  # more than the frames of `calls`
-
-def calls(depth):
-    if depth:
-        return calls(depth - 1)
-    before = pages()
-    for _ in range(2000):
-        leaf()
-    return pages() - before
-
-def most():
-    return max(map(calls, range(200)))
-
-print(most() if sys.argv[1] == "plain" else roomy(most))
-"""
 
 
 def process(home: Path, ending: str, call: str = "run(command)", *words: str) -> tuple[int, list[str], str]:
@@ -163,19 +136,3 @@ def test_the_command_returns_to_programs(words: tuple[str, ...], code: int, tmp_
     )
     assert alone.returncode == code
     assert alone.stdout == ended.stdout.removesuffix(f"code {code}\n")
-
-
-def test_no_piece_of_the_stack_is_given_back_again_and_again() -> None:
-    def most(way: str) -> int:
-        words = [sys.executable, "-c", STACK, way]
-        return int(subprocess.check_output(words, cwd=ROOT, text=True, timeout=60))
-
-    if most("plain") < 2000:
-        pytest.skip("this Python keeps its pieces, so it shows nothing")
-    assert most("roomy") < 200
-
-
-def test_a_function_with_room_returns_and_raises_as_it_does() -> None:
-    assert roomy(lambda: 1) == 1
-    with pytest.raises(ValueError, match="wrong"):
-        roomy(lambda: int("wrong"))
