@@ -15,20 +15,12 @@ from figlang.files import folders, ownership
 from figlang.files.redaction import redacted_values
 from figlang.files.whole import slug
 from figlang.models.manifest import MANIFEST
-from figlang.runs.predictions import (
-    BACKWARD,
-    BLIND,
-    BLIND_REPLIES,
-    FORWARD,
-    JUDGEMENTS,
-    MEASURED,
-    REPLIES,
-)
+from figlang.runs.predictions import WRITTEN
 from figlang.types import Split
 
 METRICS = "metrics.json"
 # Files that an evaluation may hold, for folders of early versions, which kept no list of their files.
-MADE = (METRICS, FORWARD, BACKWARD, BLIND, JUDGEMENTS, MEASURED, REPLIES, BLIND_REPLIES, "submission.json")
+MADE = (METRICS, *WRITTEN, "submission.json")
 # Settings that do not change a result, or that are described better by what was loaded (weights, hashes of
 # data).
 FREE = (

@@ -20,6 +20,7 @@ JUDGEMENTS = "judgements.jsonl"
 # Files from which choices were made: log-probabilities of strings; replies of a chat model, as its questions
 # are and with the context hidden.
 MEASURED, REPLIES, BLIND_REPLIES = "log_probabilities.jsonl", "replies.jsonl", "replies_blind.jsonl"
+WRITTEN = (FORWARD, BACKWARD, BLIND, JUDGEMENTS, MEASURED, REPLIES, BLIND_REPLIES)
 
 
 def check_finite(predictions: Iterable[Prediction]) -> None:

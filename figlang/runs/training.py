@@ -17,15 +17,7 @@ from figlang.files.whole import write_text
 from figlang.machine.rank import rank
 from figlang.models.checkpoint import ancestry
 from figlang.runs import outputs, teachers, unfinished
-from figlang.runs.predictions import (
-    BACKWARD,
-    BLIND,
-    BLIND_REPLIES,
-    FORWARD,
-    JUDGEMENTS,
-    MEASURED,
-    REPLIES,
-)
+from figlang.runs.predictions import WRITTEN
 from figlang.types import Split
 
 # Settings that do not change a result. They may differ when a run is resumed.
@@ -43,7 +35,7 @@ LATER = {
     "peft": ("init", "lr_ratio", "rank_pattern", "alpha_pattern", "tokens"),
 }
 # Files that a training writes into its run folder, besides recipe.json, which marks a run folder.
-FILES = ("config.yaml", "log.csv", FORWARD, BACKWARD, BLIND, JUDGEMENTS, MEASURED, REPLIES, BLIND_REPLIES)
+FILES = ("config.yaml", "log.csv", *WRITTEN)
 TRACKED = ("wandb", "wandb-id.txt", "tensorboard", "mlflow-run.txt")
 FOLDERS = ("model", "checkpoints", "figures", *TRACKED)
 
