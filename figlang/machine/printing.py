@@ -3,8 +3,10 @@
 import codecs
 import io
 import logging
+import os
 import sys
 import unicodedata
+from pathlib import Path
 
 
 def printable(plain: str, lines: bool = False) -> str:
@@ -70,9 +72,13 @@ def _without_marks(char: str) -> str:
 def legible() -> None:
     """Replace characters that the terminal cannot show, so that no command ends in UnicodeEncodeError.
 
-    Streams that say what to do with such characters are left as they are.
+    Streams that say what to do with such characters are left as they are. A stream that was closed before the
+    process began (`>&-` in a shell) goes nowhere.
     """
     codecs.register_error("figlang.plainer", _plainer)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
     for stream, own in ((sys.stdout, ("strict",)), (sys.stderr, ("strict", "backslashreplace"))):
         if isinstance(stream, io.TextIOWrapper) and stream.errors in own:
             stream.reconfigure(errors="figlang.plainer")

@@ -59,6 +59,7 @@ class LowRank:
         task_type: The task of the adapters, in peft's words.
         target_modules: Layers with adapters: whole names, or their ends.
         exclude_modules: Layers without, in the same way.
+        rank: The rank of each product.
         scaling: The factor of the product that is added.
         modules_to_save: Modules that are stored whole. Plain LoRA has none.
     """
@@ -68,6 +69,7 @@ class LowRank:
     task_type: str | None
     target_modules: tuple[str, ...]
     exclude_modules: tuple[str, ...]
+    rank: int
     scaling: float
     modules_to_save: None = None
 
@@ -98,6 +100,7 @@ def settings(source: str, revision: str | None) -> LowRank | None:
         known["task_type"],
         tuple(known["target_modules"]),
         tuple(known["exclude_modules"] or ()),
+        known["r"],
         known["lora_alpha"] / known["r"],
     )
 
@@ -125,7 +128,7 @@ def merge(
         for name, module in network.named_modules()
         if _named(name, adapters.target_modules) and not _named(name, adapters.exclude_modules)
     }
-    pairs = _pairs(layers, source, revision)
+    pairs = _pairs(layers, adapters.rank, source, revision)
     if pairs is None or network.get_output_embeddings() in layers.values():
         return False
     for name, layer in layers.items():
@@ -144,7 +147,7 @@ def _named(name: str, ends: tuple[str, ...]) -> bool:
 
 
 def _pairs(
-    layers: dict[str, nn.Module], source: str, revision: str | None
+    layers: dict[str, nn.Module], rank: int, source: str, revision: str | None
 ) -> dict[str, tuple[Tensor, Tensor]] | None:
     """The matrices A (rank, inputs) and B (outputs, rank) of each layer.
 
@@ -161,16 +164,16 @@ def _pairs(
     if weights.keys() != {name for both in names.values() for name in both}:
         return None
     pairs = {name: (weights[a], weights[b]) for name, (a, b) in names.items()}
-    return pairs if all(_fits(layer, *pairs[name]) for name, layer in layers.items()) else None
+    return pairs if all(_fits(layer, rank, *pairs[name]) for name, layer in layers.items()) else None
 
 
-def _fits(layer: nn.Module, a: Tensor, b: Tensor) -> bool:
+def _fits(layer: nn.Module, rank: int, a: Tensor, b: Tensor) -> bool:
     return (
         type(layer) is nn.Linear
         and layer.weight.device.type == "cpu"
         and a.dtype == b.dtype in EXACT
         and a.ndim == b.ndim == 2
-        and a.shape[0] == b.shape[1]
+        and a.shape[0] == b.shape[1] == rank
         and layer.weight.shape == (b.shape[0], a.shape[1])
         and finite(a)
         and finite(b)

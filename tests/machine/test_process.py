@@ -136,3 +136,20 @@ def test_the_command_returns_to_programs(words: tuple[str, ...], code: int, tmp_
     )
     assert alone.returncode == code
     assert alone.stdout == ended.stdout.removesuffix(f"code {code}\n")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize(("words", "code"), [("tasks", 0), ("compare no_such_run another", 2)])
+def test_a_stream_that_the_shell_closed_changes_no_exit_code(
+    tmp_path: Path, words: str, code: int, closed: str
+) -> None:
+    ended = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m figlang {words} {closed}"],
+        cwd=tmp_path,
+        env=environment(tmp_path) | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ended.returncode, "Traceback" in ended.stderr) == (code, False)

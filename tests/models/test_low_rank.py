@@ -107,7 +107,7 @@ def test_settings_that_cannot_be_read_are_left_to_peft(tmp_path: Path, content: 
 
 
 @pytest.mark.parametrize(
-    "fault", ["lacks one", "has another", "shape", "float64", "nan", "no file", "damaged"]
+    "fault", ["lacks one", "has another", "shape", "rank", "float64", "nan", "no file", "damaged"]
 )
 def test_weights_that_do_not_fit_change_nothing(tmp_path: Path, fault: str) -> None:
     _, folder = exported(tmp_path, "dual")
@@ -121,6 +121,8 @@ def test_weights_that_do_not_fit_change_nothing(tmp_path: Path, fault: str) -> N
             stored["another"] = stored[name].clone()
         case "shape":
             stored[name] = stored[name][:, :-1].contiguous()
+        case "rank":  # all of one rank, which is not that of the settings
+            changed(folder, r=2 * stored[name].shape[0])
         case "float64":
             stored[name] = stored[name].double()
         case "nan":
