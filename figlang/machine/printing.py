@@ -6,7 +6,6 @@ import logging
 import os
 import sys
 import unicodedata
-from pathlib import Path
 
 
 def printable(plain: str, lines: bool = False) -> str:
@@ -78,7 +77,7 @@ def legible() -> None:
     codecs.register_error("figlang.plainer", _plainer)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
+            setattr(sys, name, io.TextIOWrapper(io.FileIO(os.devnull, "w"), encoding="utf-8"))
     for stream, own in ((sys.stdout, ("strict",)), (sys.stderr, ("strict", "backslashreplace"))):
         if isinstance(stream, io.TextIOWrapper) and stream.errors in own:
             stream.reconfigure(errors="figlang.plainer")
