@@ -11,7 +11,7 @@ from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.files import folders, stored
 from figlang.machine import bars
-from figlang.runs import foreign, kept, names, recomputed
+from figlang.runs import foreign, kept, names, orders, recomputed
 from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, read_measured, read_predictions
 from figlang.statistics import metrics
 from figlang.statistics.comparison import Difference, compare_pooled
@@ -361,7 +361,9 @@ def items(system: System, settings: DataConfig, paths: PathsConfig) -> Split:
     split = kept.read(system.folder, described.get(system.content.get("split"), {}), settings)
     split = split or registry.load(system.content.get("split", "validation"), settings, paths)
     wanted = described.get(system.content.get("split"), {}).get("sha256", split.sha256)
-    if wanted != split.sha256 or {row.id for row in system.predictions} - {item.id for item in split.items}:
+    ids = {row.id for row in system.predictions}
+    split = replace(split, items=orders.as_asked(split.items, ids))
+    if wanted != split.sha256 or ids - {item.id for item in split.items}:
         raise FiglangError(
             f"{split.source} is not what {system.folder} was evaluated on; set paths.data= or data=PRESET"
         )
