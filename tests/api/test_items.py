@@ -70,6 +70,12 @@ def test_own_items() -> None:
     assert items.split.sha256 == figlang.items(OWN, name="otro").split.sha256
 
 
+@pytest.mark.parametrize("rows", [OWN, tuple(OWN), OWN[0]])
+def test_load_says_what_takes_rows(rows: Any) -> None:
+    with pytest.raises(FiglangError, match=r"rows of your own: figlang\.items\(rows\)"):
+        figlang.load(rows)
+
+
 def test_premises_and_marked_words() -> None:
     premise = {"context": "It rains.", "hypothesis": "It is wet.", "options": ["yes", "no"], "gold": 0}
     (inference,) = figlang.items([premise])
