@@ -191,7 +191,8 @@ def load(name: str, split: str = "validation", *, folder: str | None = None, **o
         >>> len(items), items[0].options[items[0].gold]
         (1, 'She was afraid')
     """
-    if type(name) in (list, tuple, dict):
+    given: Any = name
+    if isinstance(given, list | tuple | dict):
         raise FiglangError("figlang.load reads a preset or a file; rows of your own: figlang.items(rows)")
     words = [calling.word("data", name), f"split={SPLITS.get(split, split)}"]
     words += [calling.word(f"data.{key}", value) for key, value in options.items()]
