@@ -9,6 +9,7 @@ from pathlib import Path
 from figlang.config.entry import lazy
 from figlang.config.purposes import PURPOSES
 from figlang.config.purposes import verb as named
+from figlang.config.refusals import refuse_fault
 from figlang.machine.printing import legible
 from figlang.machine.process import run
 
@@ -33,7 +34,10 @@ def main() -> None:
     if words[:1] == ["help"]:  # as other commands take it: figlang help train
         words = [*words[1:2], "--help", *words[2:]]
     if not words or words[0] in ("--help", "-h"):
-        sys.stdout.write(usage())
+        try:
+            sys.stdout.write(usage())
+        except OSError as error:  # what it is printed to is full
+            refuse_fault(error, training=False)
         raise SystemExit(0 if words else 2)
     verb, *rest = words
     if rest and f"{verb} {rest[0]}" in VERBS:

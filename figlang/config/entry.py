@@ -71,14 +71,15 @@ class Entry:
         root = ROOTS[self.verb]
         topics = [word for word in words if not word.startswith(("table=", "-"))]
         tabled = root.tables is None or any(word.startswith("table=") for word in words)
-        if not tabled and not topics:
-            print_tables(root, CONF)
-            return
         try:
-            # Without table=, only groups and fields that all tables share are explained.
-            print_help(self.verb, chosen(self.verb, words)[1] if tabled else root, CONF, topics)
+            if not tabled and not topics:
+                print_tables(root, CONF)
+            else:  # without table=, only groups and fields that all tables share are explained
+                print_help(self.verb, chosen(self.verb, words)[1] if tabled else root, CONF, topics)
         except FiglangError as error:
             refuse(error)
+        except OSError as error:  # what it is printed to is full
+            refuse_fault(error, training=False)
 
     def _together(self, root: Root, words: list[str]) -> None:
         try:

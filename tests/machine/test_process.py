@@ -110,6 +110,22 @@ def test_output_that_cannot_be_written_is_an_error(tmp_path: Path, call: str) ->
     assert "No space left on device" in ended.stderr
 
 
+@pytest.mark.parametrize("words", [[], ["--help"], ["train", "--help"], ["reproduce", "--help"]])
+def test_help_that_cannot_be_printed_is_one_line(tmp_path: Path, words: list[str]) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "figlang", *words],
+            env=environment(tmp_path) | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert ended.stderr.startswith("error: no space to write a file")
+    assert ended.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize(("words", "code"), [((), 2), (("--help",), 0), (("no_such_verb",), 2)])
 def test_the_command_returns_to_programs(words: tuple[str, ...], code: int, tmp_path: Path) -> None:
     program = (
