@@ -128,12 +128,12 @@ def test_an_error_in_one_half_stops_the_other_and_leaves_the_network_as_it_was(
         reads.append(threading.get_ident())
         # On a busy machine one thread may read several packs before the other reads its first.
         if len(reads) >= 5 and len(set(reads)) == 2:
-            raise RuntimeError("not enough memory")
+            raise RuntimeError("no such kernel")
         return read_tree(*inputs, **options)
 
     with monkeypatch.context() as patched:
         patched.setattr("figlang.scoring.tree.states.read_tree", failing)
-        with pytest.raises(RuntimeError, match="not enough memory"):
+        with pytest.raises(RuntimeError, match="no such kernel"):
             scorer.score(many())
     assert len(set(reads)) == 2
     assert [type(part) for part in half.modules()] == kinds
