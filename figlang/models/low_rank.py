@@ -82,7 +82,7 @@ def settings(source: str, revision: str | None) -> LowRank | None:
         revision: Its revision on the hub.
 
     Returns:
-        None if there are no adapters, or none that are surely plain LoRA.
+        None if there are no adapters, or if they may be more than plain LoRA.
     """
     path = file_of(source, SETTINGS, revision)
     if path is None:

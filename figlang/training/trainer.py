@@ -101,7 +101,7 @@ def trainer(config: TrainConfig, run: Run, callbacks: list[Callback]) -> Trainer
 
 
 def built(**settings: Any) -> Trainer:
-    """Lightning's Trainer. A GPU that the settings leave alone is no reason for a warning.
+    """Lightning's Trainer. It does not warn about a GPU that the settings leave alone.
 
     Raises:
         FiglangError: With Lightning's words, for a device or strategy that is not available.

@@ -91,37 +91,33 @@ def test_what_runs_the_file_goes_on_after_it(tmp_path: Path) -> None:
     assert any("function calls" in line for line in lines)
 
 
-@pytest.mark.parametrize("call", ["command()", "run(command)"])
-def test_output_that_cannot_be_written_is_an_error(tmp_path: Path, call: str) -> None:
-    file = tmp_path / "file.py"
-    program = f"from figlang.machine.process import run\ndef command(): print('text')\n{call}\n"
-    file.write_text(program, encoding="utf-8")
+def on_a_full_disk(home: Path, words: list[str], unbuffered: str) -> "subprocess.CompletedProcess[str]":
+    """A process of Python whose output finds no space."""
     with Path("/dev/full").open("w", encoding="utf-8") as full:
-        ended = subprocess.run(
-            [sys.executable, str(file)],
-            env=environment(tmp_path) | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""},
+        return subprocess.run(
+            [sys.executable, *words],
+            env=environment(home) | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered},
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
             timeout=60,
             check=False,
         )
+
+
+@pytest.mark.parametrize("call", ["command()", "run(command)"])
+def test_output_that_cannot_be_written_is_an_error(tmp_path: Path, call: str) -> None:
+    file = tmp_path / "file.py"
+    program = f"from figlang.machine.process import run\ndef command(): print('text')\n{call}\n"
+    file.write_text(program, encoding="utf-8")
+    ended = on_a_full_disk(tmp_path, [str(file)], unbuffered="")
     assert ended.returncode == 120
     assert "No space left on device" in ended.stderr
 
 
 @pytest.mark.parametrize("words", [[], ["--help"], ["train", "--help"], ["reproduce", "--help"]])
 def test_help_that_cannot_be_printed_is_one_line(tmp_path: Path, words: list[str]) -> None:
-    with Path("/dev/full").open("w", encoding="utf-8") as full:
-        ended = subprocess.run(
-            [sys.executable, "-m", "figlang", *words],
-            env=environment(tmp_path) | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+    ended = on_a_full_disk(tmp_path, ["-m", "figlang", *words], unbuffered="1")
     assert ended.stderr.startswith("error: no space to write a file")
     assert ended.stderr.count("\n") == 1
 
