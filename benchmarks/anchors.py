@@ -33,7 +33,8 @@ from figlang.training.anchored import AnchoredModule
 from figlang.training.base import ChoiceModule
 from figlang.training.cross_entropy import CrossEntropyModule
 from figlang.training.datamodule import ChoiceData
-from figlang.training.preparation import Prepared, prepare, select
+from figlang.training.held_out import select
+from figlang.training.preparation import Prepared, prepare
 
 WORDS = [
     *("model=smollm2", "data=figqa_medium", "peft=lora", "method.lr=3e-4", "method.batch_size=16"),

@@ -18,7 +18,7 @@ from figlang.machine.faults import lacks_memory
 from figlang.models import checkpoint
 from figlang.release import card
 from figlang.reports import concluding, figures, plots, showing, terminal
-from figlang.runs import recomputed, results, spelled, teachers, teaching
+from figlang.runs import recomputed, results, spelled, teacher_models, teachers, teaching
 from figlang.runs import training as runs
 from figlang.tasks import overlap_table
 from figlang.tasks import registry as data
@@ -70,7 +70,7 @@ def main(config: TrainConfig) -> None:
             "training": fitted.facts(),
             "contamination": overlaps,
             "health": fitted.health,
-            **_teachers(config.method),
+            **_teachers(config, train),
         }
         content |= soundness.texts(loaded, validation.items)
         write_text(run.model / "README.md", card.card(loaded.manifest, content))
@@ -126,10 +126,20 @@ def _export(config: TrainConfig, run: runs.Run, ready: "Prepared", validation: S
         merging.merge(unmerged, validation, run.model)
 
 
-def _teachers(method: MethodConfig) -> dict[str, Any]:
+def _learnt(method: MethodConfig) -> bool:
+    """Whether teachers changed the training."""
+    return bool(method.teacher and method.teacher_weight) or bool(
+        method.teacher_model and (method.teacher_weight or method.similarity_weight)
+    )
+
+
+def _teachers(config: TrainConfig, train: Split) -> dict[str, Any]:
     """The part of metrics.json about teachers; empty if none was learnt from."""
-    learnt = method.teacher and method.teacher_weight
-    return {"teachers": teachers.described(method.teacher)} if learnt else {}
+    method = config.method
+    if not _learnt(method):
+        return {}
+    networks = teacher_models.described(method.teacher_model, config.data.name, len(train.items))
+    return {"teachers": [*teachers.described(method.teacher), *networks]}
 
 
 def _contamination(
@@ -142,8 +152,9 @@ def _contamination(
     """
     before = cleanness.before_training(run.folder, loaded.manifest, train, config.paths)
     splits = overlap_table.evaluated(config.data, [config.data], config.paths)
-    learnt = config.method.teacher and config.method.teacher_weight
-    taught = teaching.by(config.method.teacher, config.paths) if learnt else None
+    method = config.method
+    folders = [*map(Path, method.teacher), *map(teacher_models.folder, method.teacher_model)]
+    taught = teaching.by(folders, config.paths) if _learnt(method) else None
     overlaps = cleanness.search(train, splits, before or (), taught)
     if unknown := overlaps.get("teachers_unknown"):
         log.warning("contamination: %s", cleanness.not_looked_at(unknown))

@@ -37,8 +37,8 @@ class DataConfig(Section):
     )
     seed: int = option(
         0,
-        "Seed of the candidates' order, of what data.held_out holds out, of folds, and of the draw for a "
-        "proportion of a mixture.",
+        "Seed of the candidates' order, of what data.held_out holds out, of folds, of recombined items, and "
+        "of the draw for a proportion of a mixture.",
         within=SEED,
     )
     held_out: float = option(
@@ -50,6 +50,13 @@ class DataConfig(Section):
         None,
         "K/N, for example 1/2: groups (pairs) of training items are dealt to N folds by their names and "
         "data.seed. Training leaves fold K out, and split=train evaluates fold K alone.",
+    )
+    recombined: int = option(
+        0,
+        "Training: this many items without a label, at most. Each has the beginning of one English context "
+        "and the image of another with the same frame (as ADJECTIVE as, the NOUN of), and the options of the "
+        "first. Only a method.teacher_model can teach them.",
+        within=Range(least=0, most=10**7),
     )
     pos: str | None = option(
         None,

@@ -42,8 +42,14 @@ NEEDED = (
     Needed(
         ("teacher_weight", "temperature"),
         "teacher",
-        lambda method: bool(method.teacher),
-        "method.teacher=FOLDER",
+        lambda method: bool(method.teacher or method.teacher_model),
+        "method.teacher=FOLDER or method.teacher_model=CHECKPOINT",
+    ),
+    Needed(
+        ("similarity_weight",),
+        "teacher_model",
+        lambda method: bool(method.teacher_model),
+        "method.teacher_model=CHECKPOINT",
     ),
     Needed(
         ("negatives_weight",),

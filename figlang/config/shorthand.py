@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -58,7 +59,8 @@ def expanded(root: Root, words: Sequence[str], folder: Path) -> list[str]:
         ways["method.batch_size"] = lambda value: [
             "method.accumulate=auto" if value == "auto" else f"method.batch_size={value}"
         ]
-        ways["method.teacher"] = lambda value: _listed("method.teacher", value, words)
+        for name in ("method.teacher", "method.teacher_model"):
+            ways[name] = partial(_listed, name, words=words)
     if root.schema is CombineConfig:
         ways["fit"] = lambda value: _listed("fit", value, words)
         ways["weights"] = lambda value: [f"weights={value if value[0] == '[' else f'[{value}]'}"]

@@ -137,7 +137,7 @@ def predict(
         sizes = Shrinking(batch_size, 1, "items are read")
 
         def read(size: int) -> dict[int, list[float]]:
-            batch = _to(encoder.collate(order[len(scores) : len(scores) + size]), device)
+            batch = moved(encoder.collate(order[len(scores) : len(scores) + size]), device)
             return dict(zip(batch.positions, score(network, batch).float().cpu().tolist(), strict=True))
 
         while len(scores) < len(order):
@@ -155,7 +155,8 @@ def prediction(item: Item, scores: Tensor) -> Prediction:
     return Prediction.of(item, tuple(scores[: len(item.options)].tolist()))
 
 
-def _to(batch: Batch, device: torch.device) -> Batch:
+def moved(batch: Batch, device: torch.device) -> Batch:
+    """The batch on a device."""
     inputs = {name: tensor.to(device) for name, tensor in batch.inputs.items()}
     contexts = None if batch.context_rows is None else batch.context_rows.to(device)
     return Batch(inputs, batch.option_rows.to(device), contexts, batch.gold.to(device), batch.positions)

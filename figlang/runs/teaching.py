@@ -12,7 +12,7 @@ from figlang.files import stored
 from figlang.files.sources import sha256
 from figlang.models import manifest as manifests
 from figlang.models.manifest import MANIFEST, UNTRAINED
-from figlang.runs import outputs, spelled, stages
+from figlang.runs import outputs, spelled, stages, teacher_models
 from figlang.runs.predictions import FORWARD
 from figlang.types import Split
 
@@ -60,14 +60,15 @@ def of_run(run: Path, paths: PathsConfig) -> Taught:
     wanted = hashes(run)
     if not wanted:
         return Taught()
-    here = {sha256(folder / FORWARD)[:HASH]: folder for folder in _given(run)}
+    here = dict(_given(run))
     found = by([here[one] for one in wanted if one in here], paths)
     gone = tuple(dict.fromkeys(name for one, name in wanted.items() if one not in here))
     return Taught(found.splits, (*found.unknown, *(name for name in gone if name not in found.unknown)))
 
 
 def hashes(run: Path) -> dict[str, str]:
-    """The teachers that a finished training learnt from: the name of each by the hash of its predictions."""
+    """The teachers that a finished training learnt from: the name of each by the hash of its predictions or
+    weights."""
     teachers = outputs.finished(run).get("teachers")
     if isinstance(teachers, list):
         return {each["sha256"][:HASH]: spelled.model(str(each["model"])) for each in teachers}
@@ -80,11 +81,18 @@ def hashes(run: Path) -> dict[str, str]:
     return dict.fromkeys(recipe["settings"].get("method", {}).get("teacher", []), "a teacher")
 
 
-def _given(run: Path) -> Iterator[Path]:
-    """The folders of teachers in the settings of a run, or of the runs that it is the mean of."""
+def _given(run: Path) -> Iterator[tuple[str, Path]]:
+    """The hashes and folders of teachers in the settings of a run, or of the runs that it is the mean of."""
     for one in (run, *map(Path, outputs.finished(run).get("averaged", []))):
-        for named in _method(one).get("teacher") or []:
-            yield from (folder for folder in _near(str(named), one) if (folder / FORWARD).is_file())
+        method = _method(one)
+        for named in method.get("teacher") or []:
+            for folder in _near(str(named), one):
+                if (folder / FORWARD).is_file():
+                    yield sha256(folder / FORWARD)[:HASH], folder
+        for named in method.get("teacher_model") or []:
+            for folder in _near(str(named), one):
+                if (folder / "metrics.json").is_file():
+                    yield teacher_models.identity(str(folder))[:HASH], folder
 
 
 def _near(named: str, folder: Path) -> Iterator[Path]:

@@ -16,7 +16,7 @@ from figlang.files.redaction import redacted_values
 from figlang.files.whole import write_text
 from figlang.machine.rank import rank
 from figlang.models.checkpoint import ancestry
-from figlang.runs import outputs, teachers, unfinished
+from figlang.runs import outputs, teacher_models, teachers, unfinished
 from figlang.runs.predictions import WRITTEN
 from figlang.types import Split
 
@@ -29,8 +29,9 @@ LATER = {
         *("accumulate", "checkpointing", "optimizer", "schedule", "decay", "ema", "label_smoothing"),
         *("r_drop", "kernels", "anchor", "anchor_weight", "negatives", "negatives_weight", "l2_sp"),
         *("anchor_data", "anchor_texts", "teacher", "teacher_weight", "temperature"),
+        *("teacher_model", "similarity_weight"),
     ),
-    "data": ("fold",),
+    "data": ("fold", "recombined"),
     "model": ("attention", "base"),
     "peft": ("init", "lr_ratio", "rank_pattern", "alpha_pattern", "tokens"),
 }
@@ -82,7 +83,7 @@ def recipe(config: TrainConfig, train: Split, validation: Split) -> dict[str, An
     It holds the settings, the hashes of the data, and hashes of the ids of their items: a test file also
     decides which items are trained on, because near-duplicates are removed. If training continues from a run
     or an export, it holds what identifies that one, because its folder may later hold another. For the same
-    reason it holds the hashes of the predictions of teachers.
+    reason it holds the hashes of the predictions or weights of teachers.
     """
     settings = {name: value for name, value in asdict(config).items() if name not in FREE}
     if not config.model.causal:
@@ -90,6 +91,7 @@ def recipe(config: TrainConfig, train: Split, validation: Split) -> dict[str, An
         settings["model"]["bos"] = "none"
     del settings["data"]["file"]  # the hash of its items stands for it
     settings["method"]["teacher"] = teachers.identities(config.method.teacher)
+    settings["method"]["teacher_model"] = teacher_models.identities(config.method.teacher_model)
     settings["trainer"] = {name: value for name, value in settings["trainer"].items() if name != "progress"}
     _leave_out_later(settings)
     items = {

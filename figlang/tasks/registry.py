@@ -10,7 +10,7 @@ from typing import Any
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.machine.importing import uncollected
-from figlang.tasks import folds, limits, mix, outside
+from figlang.tasks import folds, limits, mix, outside, recombined
 from figlang.tasks.figqa.task import FigQa
 from figlang.tasks.grid import Reproduced
 from figlang.tasks.impli.task import Impli
@@ -189,6 +189,11 @@ def check(data: DataConfig, paths: PathsConfig | None = None) -> None:
     mixable = [name for name, each in TASKS.items() if each.mixed_as is not None]
     if unknown := [name for name in data.mix if name not in mixable]:
         raise FiglangError(f"data.mix has no part {unknown[0]!r}; choose some of {', '.join(mixable)}")
+    if data.recombined and (data.dataset == mix.NAME or asked.classified(data)):
+        raise FiglangError(
+            f"data.recombined makes items of contexts with options, and data={data.name} is a mixture or has "
+            "premises with hypotheses; leave it out"
+        )
     for name in FILES:
         if getattr(data, name) is not None and name not in asked.files:
             readers = " or ".join(other for other, each in TASKS.items() if name in each.files)
@@ -243,7 +248,7 @@ def _limited(split: str, data: DataConfig, paths: PathsConfig) -> Split:
 
 def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
     """Training and validation split, without the training items that the task calls twins of evaluated ones,
-    and without those of `data.fold`.
+    and without those of `data.fold`. Items of `data.recombined` come last and have no label.
 
     Raises:
         FiglangError: No training item has a label, or no item is left. If only some have no label, they are
@@ -255,10 +260,23 @@ def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
         return mix.mixed(data, parts(data), [train for train, _ in each]), each[0][1]
     train, others = _labelled(_limited("train", data, paths)), evaluated(data, paths)
     train = folds.outside(train, data)
-    leaked: dict[str, str] = {}
-    for other in others:
-        leaked |= task(data.dataset).twins(train, other)
-    return (_without(train, leaked, data.drop_near_duplicates) if leaked else train), others[0]
+    leaked = _leaked(train, data, others)
+    if leaked:
+        train = _without(train, leaked, data.drop_near_duplicates)
+    if data.recombined:
+        whole = recombined.added(train, data)
+        leaked = _leaked(whole, data, others)
+        train = replace(
+            whole, items=tuple(item for item in whole.items if item.gold is not None or item.id not in leaked)
+        )
+    return train, others[0]
+
+
+def _leaked(train: Split, data: DataConfig, others: Iterable[Split]) -> dict[str, str]:
+    """Training items that the task calls twins of evaluated ones, each with its twin."""
+    return {
+        ours: theirs for other in others for ours, theirs in task(data.dataset).twins(train, other).items()
+    }
 
 
 def _without(train: Split, leaked: Mapping[str, str], drop: bool) -> Split:

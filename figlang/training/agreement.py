@@ -4,6 +4,7 @@ from figlang.config import MethodConfig, TrainConfig
 from figlang.errors import FiglangError
 from figlang.models import weights
 from figlang.models.formats import FORMATS
+from figlang.runs import teacher_models
 from figlang.tasks import registry
 
 # Ways to train whose distance from the start can be measured in weights or products of two matrices.
@@ -139,9 +140,40 @@ def _check_method(config: TrainConfig) -> None:
             f"method.anchor={method.anchor} is for causal models with method=contrastive; leave it out"
         )
 
+    _check_teachers(config)
+
+
+def _check_teachers(config: TrainConfig) -> None:
+    """Check that teachers can teach as they are asked to.
+
+    Raises:
+        FiglangError: They cannot.
+    """
+    model, method = config.model, config.method
+    for named in method.teacher_model:
+        teacher_models.folder(named)
+    dual = not model.causal and FORMATS[method.format].bare
+    if method.similarity_weight and (not dual or step_wide(method)):
+        raise FiglangError(
+            "method.similarity_weight is for encoders with method.format=dual, without direction=both and "
+            "negatives=batch; leave it out, or these"
+        )
+    if not config.data.recombined:
+        return
+    if not (method.teacher_model and method.teacher_weight):
+        raise FiglangError(
+            "data.recombined makes items without a label, which only teachers can teach; add "
+            "method.teacher_model=CHECKPOINT with method.teacher_weight above 0, or leave it out"
+        )
+    if method.direction == "both" or step_wide(method):
+        raise FiglangError(
+            "data.recombined makes items without a label, and method.direction=both and negatives=batch need "
+            "one; leave these out"
+        )
+
 
 def step_wide(method: MethodConfig) -> bool:
-    """Whether an encoder's loss compares texts across the items of a step."""
+    """Whether an encoder's loss compares texts across the items of a step, by their labels."""
     return method.direction == "both" or (method.negatives == "batch" and method.negatives_weight > 0)
 
 
@@ -152,9 +184,11 @@ def _check_whole_steps(config: TrainConfig) -> None:
         FiglangError: They are not.
     """
     method, trainer = config.method, config.trainer
-    if config.model.causal or not step_wide(method):
+    if config.model.causal or not (step_wide(method) or method.similarity_weight):
         return
-    asked = "method.direction=both" if method.direction == "both" else "method.negatives=batch"
+    asked = f"method.similarity_weight={method.similarity_weight:g}"
+    if step_wide(method):
+        asked = "method.direction=both" if method.direction == "both" else "method.negatives=batch"
     if not method.share_texts:
         raise FiglangError(f"{asked} needs method.share_texts=true, by which pairs come in the same step")
     if method.accumulate != "1":

@@ -17,7 +17,7 @@ from figlang.scoring.tree.branching import StringBatch, StringScorer
 from figlang.training.cross_entropy import CrossEntropyModule
 
 
-def likely(means_B: Tensor, _: StringBatch) -> Tensor:
+def likely(means_B: Tensor, _: Tensor | None) -> Tensor:
     """The language-model loss of the right answers per token, as in RPO (Pang et al. 2024, arXiv 2404.19733,
     equation 1).
 
@@ -27,19 +27,19 @@ def likely(means_B: Tensor, _: StringBatch) -> Tensor:
     return -means_B.mean()
 
 
-def not_below(means_B: Tensor, batch: StringBatch) -> Tensor:
+def not_below(means_B: Tensor, reference_B: Tensor | None) -> Tensor:
     """How far the log-probability per token of right answers is below that before the training, as in DPOP
     (Pal et al. 2024, arXiv 2402.13228, equation 3).
 
     Args:
         means_B: Log-probability per token of each right answer, (B,).
-        batch: Its batch, with the log-probabilities from before the training.
+        reference_B: What each had before the training.
     """
-    assert batch.reference is not None, "the examples have the numbers from before the training"
-    return (batch.reference - means_B).clamp(min=0).mean()
+    assert reference_B is not None, "the examples have the numbers from before the training"
+    return (reference_B - means_B).clamp(min=0).mean()
 
 
-ANCHORS: Mapping[str, Callable[[Tensor, StringBatch], Tensor]] = {"lm": likely, "positive": not_below}
+ANCHORS: Mapping[str, Callable[[Tensor, Tensor | None], Tensor]] = {"lm": likely, "positive": not_below}
 
 
 class AnchoredModule(CrossEntropyModule):
@@ -64,9 +64,10 @@ class AnchoredModule(CrossEntropyModule):
         log_probs_S = self._strings.log_probs(self.network, batch)
         scores_BC = self._strings.scores(log_probs_S, batch)
         loss = self.chosen(scores_BC, batch.gold, batch.teacher)
-        if self.training:
-            means_BC = self._strings.means(log_probs_S, batch)
-            gold_B = means_BC.gather(1, batch.gold[:, None])[:, 0]
-            loss = loss + self.method.anchor_weight * self._anchor(gold_B, batch)
-        correct = (scores_BC.detach().argmax(1) == batch.gold).sum()
-        return {"loss": loss, "cases": correct.new_tensor(len(batch.gold)), "correct": correct}
+        if self.training and (batch.gold >= 0).any():
+            known = batch.gold >= 0
+            means_BC = self._strings.means(log_probs_S, batch)[known]
+            gold_B = means_BC.gather(1, batch.gold[known][:, None])[:, 0]
+            reference_B = None if batch.reference is None else batch.reference[known]
+            loss = loss + self.method.anchor_weight * self._anchor(gold_B, reference_B)
+        return self.counted(scores_BC, batch.gold, loss)

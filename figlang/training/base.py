@@ -71,8 +71,8 @@ class ChoiceModule(LightningModule, ABC):
         """The loss of a batch.
 
         Returns:
-            `loss`; `cases`, the number of cases that it is a mean of; and `correct` of them, if cases are
-            choices.
+            `loss`; `cases`, the number of cases that it is a mean of; and if cases are choices, how many are
+            `labelled` and `correct`.
         """
 
     @abstractmethod

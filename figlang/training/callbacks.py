@@ -108,7 +108,7 @@ class History(Callback):
     ) -> None:
         self._loss.update(outputs["mean"], weight=outputs["cases"])
         choices = "correct" in outputs
-        self._seen.update(outputs["cases"] if choices else 0)
+        self._seen.update(outputs["labelled"] if choices else 0)
         if choices:
             self._right.update(outputs["correct"])
         if trainer.global_step % max(1, int(trainer.estimated_stepping_batches) // 500) == 0:

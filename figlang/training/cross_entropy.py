@@ -29,14 +29,21 @@ class CrossEntropyModule(ChoiceModule):
             again_BC, _, again = self.read(batch)
             loss = (loss + again) / 2
             loss = loss + self.method.r_drop * divergence(scores_BC, again_BC)
+        return self.counted(scores_BC, gold_B, loss)
+
+    @staticmethod
+    def counted(scores_BC: Tensor, gold_B: Tensor, loss: Tensor) -> dict[str, Tensor]:
+        """The result of `loss`. Items without a label are cases, and neither right nor wrong."""
         correct = (scores_BC.detach().argmax(1) == gold_B).sum()
-        return {"loss": loss, "cases": correct.new_tensor(len(gold_B)), "correct": correct}
+        cases = correct.new_tensor(len(gold_B))
+        return {"loss": loss, "cases": cases, "labelled": (gold_B >= 0).sum(), "correct": correct}
 
     def read(self, batch: Any) -> tuple[Tensor, Tensor, Tensor]:
         """Read a batch once.
 
         Returns:
-            Scores of choices, (B, C); the places of the right ones, (B,); the loss of this reading.
+            Scores of choices, (B, C); the places of the right ones, (B,), -1 without a label; the loss of
+            this reading.
         """
         scores_BC = self.score(self.network, batch)
         return scores_BC, batch.gold, self.chosen(scores_BC, batch.gold, batch.teacher)
@@ -46,7 +53,7 @@ class CrossEntropyModule(ChoiceModule):
 
         Args:
             scores_BC: Scores; -inf where an item has fewer options.
-            gold_B: Places of the gold options.
+            gold_B: Places of the gold options; -1 without a label, of an item that has a teacher.
             teacher_BC: Distributions by teachers for the first of the choices; None without teachers.
         """
         method = self.method
@@ -63,17 +70,17 @@ def smoothed(scores_BC: Tensor, gold_B: Tensor, smoothing: float, each: bool = F
 
     Args:
         scores_BC: Scores; -inf where an item has fewer options.
-        gold_B: Places of the gold options.
+        gold_B: Places of the gold options; -1 of an item without a label, whose loss is 0.
         smoothing: The share.
         each: Whether the loss of each item is returned, (B,). Otherwise it is their mean.
     """
-    loss = cross_entropy(scores_BC, gold_B, reduction="none" if each else "mean")
+    loss = cross_entropy(scores_BC, gold_B, reduction="none" if each else "mean", ignore_index=-1)
     if not smoothing:
         return loss
     there_BC = scores_BC.isfinite()
     # -inf times zero is not a number, so places without an option get zero before they are summed.
     log_probs_BC = scores_BC.log_softmax(1).masked_fill(~there_BC, 0)
-    even_B = -(log_probs_BC.sum(1) / there_BC.sum(1))
+    even_B = -(log_probs_BC.sum(1) / there_BC.sum(1)).masked_fill(gold_B < 0, 0)
     return (1 - smoothing) * loss + smoothing * (even_B if each else even_B.mean())
 
 

@@ -1,6 +1,5 @@
 """From a configuration and its data to everything a fit needs: network, tokenised examples, manifest."""
 
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,7 +8,7 @@ from typing import Any
 from peft import PeftModel
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from figlang.config import MethodConfig, ModelConfig, PromptConfig, TrainConfig
+from figlang.config import DataConfig, ModelConfig, PromptConfig, TrainConfig
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation.choosing import encode_all
@@ -31,14 +30,14 @@ from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.branching import EncodedStrings, PromptedScorer, StringEncoder, StringScorer
 from figlang.scoring.wording import Wording, check_alone
 from figlang.tasks.mix import original
-from figlang.tasks.twins import twin
-from figlang.text.amounts import counted, form
-from figlang.training import distillation, near_base
+from figlang.training import distillation, near_base, teacher_networks
 from figlang.training.agreement import continues, step_wide
 from figlang.training.anchored import AnchoredModule
 from figlang.training.base import ChoiceModule, Score
 from figlang.training.causal_lm import CausalLMModule
 from figlang.training.cross_entropy import CrossEntropyModule
+from figlang.training.held_out import labelled, select
+from figlang.training.similarity import SimilarityModule
 from figlang.training.step_wide import StepWideModule
 from figlang.types import CLASSES, Item, SentenceVectors, Split
 
@@ -104,7 +103,7 @@ def prepare(config: TrainConfig, train: Split, validation: Split) -> Prepared:
     kept, selected, notes = select(config.method, train, validation, config.seed)
     make = _causal if config.model.causal else _encoder
     ready = make(config, replace(train, items=kept), validation, selected)
-    if config.method.teacher:
+    if config.method.teacher or config.method.teacher_model:
         ready = _taught(config, ready)
     # Adapters over adapters: plain peft could not load them.
     stacked = config.peft.stack == "merge" and weights.has_adapters(config.model)
@@ -119,63 +118,17 @@ def prepare(config: TrainConfig, train: Split, validation: Split) -> Prepared:
 
 def _taught(config: TrainConfig, ready: Prepared) -> Prepared:
     """The prepared data with the distributions of teachers in the training examples."""
-    method, items = config.method, ready.train.items
-    found = teachers.read(method.teacher, items, config.paths)
+    method, items, kind = config.method, ready.train.items, ready.kind
+    found = teachers.read(method.teacher, items, config.paths) if method.teacher else {}
+    if method.teacher_model:
+        teaching = teacher_networks.teach(config, ready.train)
+        found = {item.id: [*found.get(item.id, []), *teaching.scores[item.id]] for item in items}
+        if method.similarity_weight:
+            kind = partial(SimilarityModule, teaching=teaching)
     examples = distillation.taught(ready.examples, items, found, method.temperature)
-    return replace(ready, examples=examples, notes=[*ready.notes, distillation.counted(items, found)])
-
-
-def select(
-    method: MethodConfig, train: Split, validation: Split, seed: int
-) -> tuple[tuple[Item, ...], tuple[Item, ...], list[str]]:
-    """Items to train on, items that decide which epoch is exported, and a note about them.
-
-    Args:
-        method: Settings of the method.
-        train: The training split.
-        validation: The validation split.
-        seed: Seed of the training.
-    """
-    if method.selection == "none":
-        return train.items, (), []
-    if method.selection == "validation":
-        labelled = tuple(item for item in validation.items if item.gold is not None)
-        if not labelled:
-            raise FiglangError(
-                f"{validation.source}: every label is hidden, so none can select an epoch; use "
-                "selection=heldout"
-            )
-        return (
-            train.items,
-            labelled,
-            ["the exported epoch is selected on the validation split: its numbers are optimistic"],
-        )
-    groups = sorted({original(item.group) for item in train.items})
-    count = max(1, round(method.held_out * len(groups)))
-    if count == len(groups):
-        raise FiglangError(
-            f"{train.source} has {counted(len(groups), 'cluster')} of items and none can be held out; use "
-            "method.selection=none"
-        )
-    out = set(random.Random(seed).sample(groups, count))
-    selected = tuple(item for item in train.items if original(item.group) in out)
-    others = [item for item in train.items if original(item.group) not in out]
-    seen = {text for item in selected if (text := twin(item))}
-    kept = tuple(item for item in others if twin(item) not in seen)
-    notes = [
-        f"{train.name}: {counted(len(selected), 'item')} of {counted(count, 'cluster')} held out to "
-        "select the exported epoch"
-    ]
-    if not kept:
-        raise FiglangError(
-            f"every text of {train.source} is among those held out too; use method.selection=none"
-        )
-    if len(kept) < len(others):
-        notes.append(
-            f"{train.name}: {counted(left := len(others) - len(kept), 'item')} whose text is among those "
-            f"held out {form(left, 'is', 'are')} not trained on"
-        )
-    return kept, selected, notes
+    return replace(
+        ready, examples=examples, kind=kind, notes=[*ready.notes, distillation.counted(items, found)]
+    )
 
 
 def _start(config: TrainConfig) -> ModelConfig:
@@ -271,7 +224,7 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         encoder.sharing = False
         encoded = encode_each()
     examples, validation_examples, selection_examples, anchoring = encoded
-    read = partial(encoder.encode_lines, [line(item, "clean", wording) for item in train.items])
+    read = partial(encoder.encode_lines, [line(item, "clean", wording) for item in labelled(train.items)])
     adapted, manifest = _adapt(config, network, manifest, [], read)
     return Prepared(
         train=train,
@@ -373,12 +326,17 @@ def line(item: Item, text: str, wording: Wording) -> str:
 def _lineage(config: TrainConfig, train: Split, validation: Split) -> dict[str, Any]:
     """The data sets on which a network was trained, in their order, and the hashes of the settings."""
     before, settings = ancestry(config.model), digest(recipe_of(config, train, validation))
-    trained_on = config.data.name + (f"({train.drawn})" if config.data.mix or config.data.fold else "")
+    trained_on = config.data.name + (f"({train.drawn})" if _drawn(config.data) else "")
     return {
         "trained_on": trained_on if before is None else f"{before.trained_on}>{trained_on}",
         "settings": settings,
         "seed": config.seed,
     }
+
+
+def _drawn(data: DataConfig) -> bool:
+    """Whether settings beside the name of the data say which items are trained on."""
+    return bool(data.mix or data.fold or data.recombined)
 
 
 def _method_name(config: TrainConfig) -> str:

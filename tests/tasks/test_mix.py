@@ -13,7 +13,7 @@ from figlang.scoring.likelihood import partners_of
 from figlang.tasks import mix
 from figlang.tasks.nli import reading as nli
 from figlang.tasks.registry import check, for_training, load, parts
-from figlang.training.preparation import select
+from figlang.training.held_out import select
 from figlang.types import CLASSES, Inference, Item, Split
 from train import main as train_command
 

@@ -69,10 +69,26 @@ def test_an_answer_costs_nothing_until_it_falls_below_what_it_had() -> None:
 
 
 def test_the_penalty_is_a_mean_over_answers() -> None:
-    _, examples = module("positive")
-    batch = replace(STRINGS.collate(examples), reference=torch.tensor([-2.0, -1.0, -3.0]))
-    assert float(not_below(torch.tensor([-3.0, -0.5, -3.5]), batch)) == pytest.approx((1 + 0 + 0.5) / 3)
-    assert float(likely(torch.tensor([-3.0, -0.5, -3.5]), batch)) == pytest.approx(7 / 3)
+    means, before = torch.tensor([-3.0, -0.5, -3.5]), torch.tensor([-2.0, -1.0, -3.0])
+    assert float(not_below(means, before)) == pytest.approx((1 + 0 + 0.5) / 3)
+    assert float(likely(means, None)) == pytest.approx(7 / 3)
+
+
+@pytest.mark.parametrize("anchor", ["lm", "positive"])
+def test_items_without_a_label_have_no_anchor(anchor: str) -> None:
+    found, examples = module(anchor, 2.0)
+    hidden = [
+        replace(each, choices=tuple(replace(one, gold=-1, teacher=(0.5, 0.5)) for one in each.choices))
+        for each in examples
+    ]
+    found.method = replace(found.method, teacher=["x"], teacher_weight=0.0)
+    assert value(found, [hidden[0], *examples[1:]]) == pytest.approx(value(found, examples[1:]), abs=1e-5)
+    found.method = replace(found.method, teacher_weight=1.0)
+    batch = STRINGS.collate(hidden)
+    chosen = found.chosen(found.score(found.network, batch), batch.gold, batch.teacher)
+    result = found.loss(batch)
+    torch.testing.assert_close(result["loss"], chosen)
+    assert (int(result["cases"]), int(result["labelled"])) == (len(hidden), 0)
 
 
 def steps(anchor: str) -> displacement.Likelihood:

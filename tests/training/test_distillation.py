@@ -140,6 +140,26 @@ def test_items_learn_from_their_own_teachers(kind: str) -> None:
     ), "an epoch is selected by labels alone"
 
 
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("both", "step")])
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_an_item_without_a_label_has_its_teachers_part_alone(kind: str, smoothing: float) -> None:
+    words = {"label_smoothing": smoothing} if kind != "anchored" else {}
+    module, items, examples, collate = built(kind, teacher=["x"], teacher_weight=0.3, **words)
+    batch = collate(taught(examples, items, unsure(items), 1.0))
+    scores_BC = module.score(module.network, batch).detach()
+    each = [
+        float(module.chosen(scores_BC[place : place + 1], batch.gold[place : place + 1], told[None]))
+        for place, told in enumerate(batch.teacher)
+    ]
+    each[1] = 0.3 * float(divergence(batch.teacher[1:2], scores_BC[1:2], 1.0))
+    hidden = batch.gold.clone()
+    hidden[1] = -1
+    found = float(module.chosen(scores_BC, hidden, batch.teacher))
+    assert found == pytest.approx(sum(each) / len(each), abs=1e-5)
+    result = module.counted(scores_BC, hidden, scores_BC.sum())
+    assert (int(result["cases"]), int(result["labelled"])) == (len(items), len(items) - 1)
+
+
 def test_the_divergence_is_that_worked_by_hand() -> None:
     teacher = torch.tensor([[0.75, 0.25, 0.0], [0.5, 0.25, 0.25], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
     # Softmax of half of these: 1/2 and 1/2 of two options; thirds; halves; 3/4 and 1/4.

@@ -132,6 +132,16 @@ class MethodConfig(Section):
         "Folders of results on the training items (figlang evaluate split=train), from whose scores the "
         "model learns too. An item has the teachers that scored it; several are combined log-linearly."
     )
+    teacher_model: list[str] = words(
+        "Runs or released checkpoints that score the training items before the training begins, and teach "
+        "like the results of method.teacher. They also score items without a label (data.recombined)."
+    )
+    similarity_weight: float = option(
+        0.0,
+        "dual, and a teacher_model that is a dual encoder: weight of a second term of the loss. It compares "
+        "the similarities of all texts of a step with those that the teachers find.",
+        within=AMOUNT,
+    )
     teacher_weight: float = option(
         0.5,
         "Share of the divergence from the teachers' distribution over the options in the loss of an item. "
@@ -192,11 +202,12 @@ class MethodConfig(Section):
             )
         if self.schedule == "wsd" and self.warmup + self.decay > 1:
             raise FiglangError("method.warmup and method.decay are more than all steps; lower one of them")
-        if self.teacher and self.name != "contrastive":
-            raise FiglangError(
-                f"method.teacher is for method=contrastive, which learns choices; leave it out of "
-                f"method={self.name}"
-            )
+        for name in ("teacher", "teacher_model"):
+            if getattr(self, name) and self.name != "contrastive":
+                raise FiglangError(
+                    f"method.{name} is for method=contrastive, which learns choices; leave it out of "
+                    f"method={self.name}"
+                )
         for name in ("label_smoothing", "r_drop"):
             if self.anchor != "none" and getattr(self, name):
                 raise FiglangError(f"method.{name} does not go with method.anchor; leave one of them out")

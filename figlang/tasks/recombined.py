@@ -1,0 +1,87 @@
+"""`data.recombined`: items without a label, made of the contexts of training items.
+
+Two metaphors with the same frame, for example "as loud as" or "the depth of", can exchange their images. "The
+choir was as loud as a whisper" and "The engine is as loud as thunder" give "The choir was as loud as
+thunder". The new item has the options of the item that gave the beginning. Which of them is right is not
+known, so only a teacher can say (`method.teacher_model`).
+"""
+
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from figlang.config.data import DataConfig
+from figlang.errors import FiglangError
+from figlang.text.amounts import counted
+from figlang.text.tidying import fold
+from figlang.types import Item, Split
+
+FRAME = re.compile(r"\b(?:as ([\w-]+) as|the (\w+) of)\s+(?=\S)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class _Half:
+    """A context that was cut behind its frame."""
+
+    item: Item
+    beginning: str
+    image: str
+
+
+def added(train: Split, data: DataConfig) -> Split:
+    """The training items with recombined ones behind them.
+
+    Args:
+        train: The training items.
+        data: The settings of the data; `seed` draws the items from all that can be made.
+
+    Returns:
+        The items, at most `data.recombined` more. Those without a label are the new ones.
+
+    Raises:
+        FiglangError: No two contexts have the same frame.
+    """
+    made = recombined(train.items)
+    if not made:
+        raise FiglangError(
+            f"{train.source} has no two contexts with the same frame (as ADJECTIVE as, the NOUN of), so "
+            "data.recombined makes no items of it; leave it out"
+        )
+    if data.recombined < len(made):
+        made = random.Random(data.seed).sample(made, data.recombined)
+    note = f"{train.name}: {counted(len(made), 'item')} without a label, made of the contexts of others"
+    drawn = ",".join(filter(None, (train.drawn, f"recombined={data.recombined}", f"seed={data.seed}")))
+    return replace(
+        train, items=(*train.items, *made), notes=(*train.notes, note), whole=False, drawn=drawn, parts=()
+    )
+
+
+def recombined(items: Sequence[Item]) -> list[Item]:
+    """Every item that can be made of others, in the order of those that gave the beginning.
+
+    A context that an item has already, or that was made before, is not made again. Case and final periods
+    make no difference.
+
+    Args:
+        items: Labelled items.
+    """
+    frames: dict[tuple[str, bool], list[_Half]] = {}
+    for item in items:
+        if (found := FRAME.search(item.context)) and type(item) is Item and not item.cut:
+            half = _Half(item, item.context[: found.end()], item.context[found.end() :])
+            frames.setdefault(((found[1] or found[2]).lower(), found[1] is None), []).append(half)
+    known = {fold(item.context) for item in items}
+    made: list[Item] = []
+    for halves in frames.values():
+        for first in halves:
+            for second in halves:
+                context = first.beginning + second.image
+                if (key := fold(context)) not in known:
+                    known.add(key)
+                    made.append(_item(first.item, second.item, context))
+    return made
+
+
+def _item(first: Item, second: Item, context: str) -> Item:
+    return Item(f"{first.id}+{second.id}", first.group, context, first.options, None, paired=False)

@@ -1,0 +1,117 @@
+"""Scores and sentence vectors of teachers that are networks (`method.teacher_model`).
+
+A dual encoder reads each distinct text of the training items once. Its scores are products of the vectors of
+these texts. Any other teacher predicts the items as an evaluation does.
+
+Shape letters: P items, C options, U distinct texts, H hidden.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from figlang.config import TrainConfig
+from figlang.errors import FiglangError
+from figlang.evaluation import predicting, runtime
+from figlang.models import checkpoint, layout
+from figlang.runs import teacher_models
+from figlang.training import teacher_vectors
+from figlang.types import Item, Split
+
+log = logging.getLogger("figlang")
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The distinct texts of training items, by number.
+
+    Attributes:
+        texts: Each text once, (U,).
+        contexts: The text of each item's context, (P,).
+        options: The texts of each item's options, (P, C); -1 if an item has fewer than C.
+    """
+
+    texts: list[str]
+    contexts: Tensor
+    options: Tensor
+
+    @classmethod
+    def of(cls, items: Sequence[Item]) -> "Texts":
+        numbers: dict[str, int] = {}
+        for item in items:
+            for text in item.texts:
+                numbers.setdefault(text, len(numbers))
+        width = max(len(item.options) for item in items)
+        options = torch.full((len(items), width), -1)
+        for place, item in enumerate(items):
+            options[place, : len(item.options)] = torch.tensor([numbers[text] for text in item.options])
+        return cls(list(numbers), torch.tensor([numbers[item.context] for item in items]), options)
+
+
+@dataclass
+class Teaching:
+    """What networks say of the training items.
+
+    Attributes:
+        scores: The scores (C,) of each teacher for each item, by its id, always in one order.
+        texts: The texts of the items.
+        vectors: For each dual encoder, a vector of each text, (U, H) in float16. The product of two of them
+            is the score of the one text after the other.
+    """
+
+    scores: dict[str, list[tuple[float, ...]]]
+    texts: Texts
+    vectors: list[Tensor] = field(default_factory=list)
+
+
+def teach(config: TrainConfig, train: Split) -> Teaching:
+    """Open each teacher, and let it score the training items.
+
+    Args:
+        config: The options of the training.
+        train: The training items.
+
+    Raises:
+        FiglangError: A teacher cannot be opened or cannot score the items, or it has no vectors of texts and
+            `method.similarity_weight` asks for them.
+    """
+    method = config.method
+    said = Teaching({item.id: [] for item in train.items}, Texts.of(train.items))
+    for identity, named in teacher_models.by_identity(method.teacher_model):
+        loaded = checkpoint.load(str(teacher_models.folder(named)), cache=config.paths.cache)
+        layout.place(loaded.network, runtime.device(config.trainer))
+        log.info("%s scores %d training items", loaded.manifest.name, len(train.items))
+        if loaded.manifest.input_format.bare:
+            said.vectors.append(
+                teacher_vectors.of(
+                    loaded, identity, said.texts.texts, config.trainer.precision, config.paths.cache
+                )
+            )
+            rows = _products(said.vectors[-1], said.texts)
+        elif method.similarity_weight:
+            raise FiglangError(
+                f"method.similarity_weight compares vectors of texts, and method.teacher_model={named} "
+                f"reads a context with its options ({loaded.manifest.format}); give dual encoders, or leave "
+                "the weight out"
+            )
+        else:
+            answers, _ = predicting.answer(
+                loaded, train, predicting.How(config.trainer.progress, blind=False)
+            )
+            assert answers is not None, "one process answers"
+            rows = [row.scores for row in answers.forward]
+        for item, row in zip(train.items, rows, strict=True):
+            said.scores[item.id].append(row[: len(item.options)])
+    return said
+
+
+def _products(vectors_UH: Tensor, texts: Texts) -> list[tuple[float, ...]]:
+    """The scores of the options of each item."""
+    contexts_PH = vectors_UH[texts.contexts].float()
+    columns = [
+        (contexts_PH * vectors_UH[options.clamp(min=0)].float()).sum(1) for options in texts.options.unbind(1)
+    ]
+    return [tuple(row) for row in torch.stack(columns, 1).tolist()]

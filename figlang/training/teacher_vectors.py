@@ -1,0 +1,81 @@
+"""Sentence vectors of a teacher, which are kept for the next training on the same texts.
+
+Five seeds of a student have the same teacher and the same texts, and a teacher that is larger than its
+student takes a good part of the time of one training.
+
+Shape letters: U texts, H hidden.
+"""
+
+import logging
+from collections.abc import Sequence
+from math import sqrt
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from figlang.config.signature import digest
+from figlang.cpu.hasten import hastened
+from figlang.evaluation import choosing
+from figlang.evaluation.how import How
+from figlang.files.whole import whole_file
+from figlang.models.checkpoint import Loaded
+from figlang.scoring.head import Dual
+from figlang.training.throughput import DTYPES
+from figlang.types import Item
+
+log = logging.getLogger("figlang")
+AT_ONCE = 256  # texts that a teacher reads together
+
+
+def of(loaded: Loaded, identity: str, texts: Sequence[str], precision: str, cache: str) -> Tensor:
+    """The vectors of texts, each multiplied by the square root of the teacher's scale.
+
+    Args:
+        loaded: The teacher, a dual encoder.
+        identity: What identifies its weights.
+        texts: The texts.
+        precision: The precision of the training.
+        cache: The folder in which vectors are kept.
+
+    Returns:
+        Vectors (U, H) in float16.
+    """
+    device = next(loaded.network.parameters()).device
+    known = digest([identity, texts, precision, device.type, torch.__version__, loaded.manifest.text])
+    path = Path(cache).expanduser() / "teachers" / f"{known}.safetensors"
+    try:
+        return load_file(path)["vectors"]
+    except (OSError, SafetensorError):
+        pass  # there is none, or a damaged one
+    vectors_UH = _read(loaded, texts, precision)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as beside:
+            save_file({"vectors": vectors_UH}, beside)
+    except (OSError, SafetensorError) as error:
+        log.warning("%s: the teacher's vectors are not kept (%s)", path.parent, error)
+    return vectors_UH
+
+
+@torch.inference_mode()
+def _read(loaded: Loaded, texts: Sequence[str], precision: str) -> Tensor:
+    network, manifest = loaded.network, loaded.manifest
+    encoder, dual = (
+        choosing.encoder(loaded, How()),
+        Dual(manifest.scale, manifest.sentence_vectors),
+    )
+    # An item has two options or more. Equal texts of a batch are read once.
+    encoded, _ = encoder.encode([Item("", "", text, (text, text), None) for text in texts])
+    order = sorted(encoded, key=lambda example: example.longest)
+    device, dtype = next(network.parameters()).device, DTYPES.get(precision, torch.float32)
+    rows: dict[int, Tensor] = {}
+    with hastened(network), torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+        for start in range(0, len(order), AT_ONCE):
+            batch = choosing.moved(encoder.collate(order[start : start + AT_ONCE]), device)
+            assert batch.context_rows is not None, "the teacher is a dual encoder"
+            found = sqrt(dual.scale) * dual.vectors(network, batch)[batch.context_rows].float()
+            rows |= dict(zip(batch.positions, found.half().cpu(), strict=True))
+    return torch.stack([rows[place] for place in range(len(texts))])

@@ -1,0 +1,156 @@
+"""Training from teachers that are networks, on items without a label too, as a user types it."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from figlang.models import manifest as manifests
+from tests.running import Ended, train
+
+HEADER = "startphrase,ending1,ending2,labels\n"
+FRAMES = ("as loud as", "as soft as", "the depth of")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of metaphors with frames, and three teachers: two dual encoders and a causal model."""
+    folder = tmp_path_factory.mktemp("networks")
+    rows = [
+        f"Thing {n} is {FRAMES[n % 3]} image {n},It is much {n // 2}.,It is little {n // 2}.,{n % 2}\n"
+        for n in range(24)
+    ]
+    (folder / "train.csv").write_text(HEADER + "".join(rows))
+    (folder / "dev.csv").write_text(
+        HEADER + "It was as loud as rain,Loud.,Quiet.,0\nA dry well,Dry.,Wet.,0\n"
+    )
+    for name, words in (
+        ("first", ["method.format=dual"]),
+        ("second", ["method.format=dual", "seed=1"]),
+        ("words", ["model=gpt2"]),
+    ):
+        ended = train(folder, f"run=runs/{name}", *files(folder), *words)
+        assert ended.returncode == 0, ended.stderr
+    return folder
+
+
+def files(home: Path) -> list[str]:
+    return ["data=figqa_csv", f"data.train={home / 'train.csv'}", f"data.validation={home / 'dev.csv'}"]
+
+
+def student(home: Path, name: str, *words: str) -> Ended:
+    return train(home, f"run=runs/{name}", *files(home), "method.epochs=2", "method.batch_size=4", *words)
+
+
+def read(home: Path, name: str, file: str = "metrics.json") -> dict[str, object]:
+    return json.loads((home / "runs" / name / file).read_text())  # type: ignore[no-any-return]
+
+
+def equal(home: Path, *names: str) -> bool:
+    ours, theirs = (load_file(home / "runs" / name / "model" / "model.safetensors") for name in names)
+    return all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+WHOLLY = ["method.format=dual", "method.teacher_weight=1"]
+
+
+def test_a_student_of_two_networks_learns_without_labels(home: Path) -> None:
+    both = "method.teacher_model=runs/first,runs/second"
+    more = [*WHOLLY, both, "method.similarity_weight=1", "data.recombined=50"]
+    ended = student(home, "student", *more)
+    assert ended.returncode == 0, ended.stderr
+    assert "50 items without a label, made of the contexts of others" in ended.stderr
+    assert "all 74 training items have a teacher: 2 teachers an item" in ended.stderr
+    found = read(home, "student")
+    assert [(one["model"], one["items"]) for one in found["teachers"]] == [("minilm", 74)] * 2  # type: ignore[attr-defined]
+    assert "recombined=50,seed=0" in str(found["signature"])
+    card = (home / "runs" / "student" / "model" / "README.md").read_text()
+    assert "## Teachers" in card
+    assert str(home) not in card
+    assert manifests.read(str(home / "runs/student/model"), "x", None).trained_on == (
+        "figqa_csv_sample(recombined=50,seed=0)"
+    )
+    rows = (home / "runs" / "student" / "log.csv").read_text()
+    accuracies = [float(row.split(",")[-1]) for row in rows.splitlines() if ",accuracy," in row]
+    assert all(0 <= one <= 1 for one in accuracies)
+    assert student(home, "student", *more, "skip_finished=true").returncode == 0
+    ended = student(home, "student", *more[:-1], "data.recombined=40", "skip_finished=true")
+    assert "holds a finished run with other settings (data.recombined: " in ended.stderr
+
+    turned = [word.replace("runs/first,runs/second", "runs/second,runs/first/model") for word in more]
+    assert student(home, "turned", *turned).returncode == 0
+    ours, theirs = (
+        load_file(home / "runs" / name / "model/model.safetensors") for name in ("student", "turned")
+    )
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("pair", ["method.format=pair", "method.teacher_model=runs/first,runs/words"]),
+        ("causal", ["model=gpt2", "method.teacher_model=runs/first", "method.anchor=lm"]),
+        ("heldout", [*WHOLLY, "method.teacher_model=runs/words", "method.selection=heldout"]),
+    ],
+)
+def test_every_kind_of_model_learns_from_every_kind(home: Path, name: str, words: list[str]) -> None:
+    ended = student(home, name, "data.recombined=10", *words)
+    assert ended.returncode == 0, ended.stderr
+    assert "training items have a teacher" in ended.stderr
+    assert read(home, name)["teachers"]
+
+
+def test_of_no_weight_it_changes_not_a_bit(home: Path) -> None:
+    dual = "method.format=dual"
+    assert student(home, "plain", dual).returncode == 0
+    idle = student(home, "idle", dual, "method.teacher_model=runs/first", "method.teacher_weight=0")
+    assert idle.returncode == 0, idle.stderr
+    assert equal(home, "plain", "idle")
+    assert "teachers" not in read(home, "idle")
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["method.teacher_model=nowhere"], "method.teacher_model=nowhere is no finished run"),
+        (["data.recombined=5"], "which only teachers can teach; add method.teacher_model=CHECKPOINT"),
+        (
+            ["data.recombined=5", "method.teacher_model=runs/first", "method.teacher_weight=0"],
+            "method.teacher_weight above 0",
+        ),
+        (
+            [
+                "data.recombined=5",
+                "method.teacher_model=runs/first",
+                "method.format=dual",
+                "method.direction=both",
+            ],
+            "method.direction=both and negatives=batch need one",
+        ),
+        (["method.similarity_weight=1"], "changes nothing without method.teacher_model=CHECKPOINT"),
+        (
+            ["method.similarity_weight=1", "method.teacher_model=runs/first", "method.format=pair"],
+            "method.similarity_weight is for encoders with method.format=dual",
+        ),
+        (
+            ["method.similarity_weight=1", "method.teacher_model=runs/words", "method.format=dual"],
+            "reads a context with its options",
+        ),
+        (
+            [
+                *("method.similarity_weight=1", "method.teacher_model=runs/first", "method.format=dual"),
+                "method.accumulate=2",
+            ],
+            "method.similarity_weight=1 compares all items of a step",
+        ),
+        (["method=lm", "model=gpt2", "method.teacher_model=runs/first"], "method.teacher_model is for"),
+    ],
+)
+def test_what_cannot_be_is_one_line(home: Path, words: list[str], error: str) -> None:
+    ended = train(home, "run=runs/wrong", *files(home), *words)
+    assert ended.returncode == 2
+    assert error in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not (home / "runs" / "wrong").exists()
