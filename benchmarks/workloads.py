@@ -42,8 +42,10 @@ def workloads(data: str | None, items: dict[str, int], beyond: bool = False) -> 
     """
     train = figqa.load("train", "medium", data, "").items
     dev = figqa.load("validation", "medium", data, "").items
-    if beyond:
-        dev = (*dev, *figqa.load("train", "large", data, "").items)
+    if beyond:  # without those that are examples
+        known = {item.context for item in train}
+        large = figqa.load("train", "large", data, "").items
+        dev = (*dev, *(item for item in large if item.context not in known))
     wording = Wording(ScoringConfig(), PromptConfig())
 
     def answers(name: str, prompt: PromptConfig) -> list[Request]:

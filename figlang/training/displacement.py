@@ -42,7 +42,7 @@ def measure(
         None if there is no item with a label, or if a log-probability is not a finite number. The training
             then says which items these are.
     """
-    known = [each for each in examples if all(choice.gold >= 0 for choice in each.choices)][:MOST]
+    known = _labelled(examples)[:MOST]
     if not known:
         return None
     gold, wrong = [], []
@@ -57,7 +57,8 @@ def measure(
 def with_reference(
     network: nn.Module, score: StringScorer, examples: Sequence[EncodedStrings], collate: Collate
 ) -> list[EncodedStrings]:
-    """Give every example the log-probability per token that its gold strings have now.
+    """Give every example the log-probability per token that its gold strings have now. One without a label
+    keeps none: no anchor reads it.
 
     Args:
         network: The network before its training.
@@ -65,8 +66,11 @@ def with_reference(
         examples: The training items in tokens.
         collate: Makes a batch of examples.
     """
-    known = iter(means[right] for means, right in _means(network, score, examples, collate))
-    return [replace(each, reference=tuple(next(known) for _ in each.choices)) for each in examples]
+    known = iter(means[right] for means, right in _means(network, score, _labelled(examples), collate))
+    return [
+        replace(each, reference=tuple(next(known) if choice.gold >= 0 else 0.0 for choice in each.choices))
+        for each in examples
+    ]
 
 
 def facts(before: Likelihood | None, after: Likelihood | None) -> dict[str, Any]:
@@ -100,6 +104,11 @@ def warning(measured: dict[str, Any]) -> str:
         f"{measured['after']['gold']:.2f} nats per token): the model chooses, but it may not write well any "
         "more; method.anchor=lm or positive holds this back"
     )
+
+
+def _labelled(examples: Sequence[EncodedStrings]) -> list[EncodedStrings]:
+    """The examples all of whose choices have a label."""
+    return [each for each in examples if all(choice.gold >= 0 for choice in each.choices)]
 
 
 @torch.no_grad()

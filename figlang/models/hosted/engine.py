@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -35,6 +36,9 @@ class Engine:
             raise FiglangError(
                 "model.engine=vllm needs the package vllm; install it: pip install 'figlang[vllm]'"
             )
+        # vLLM forks the process of its network, which CUDA refuses once anybody has asked for a GPU. vLLM
+        # notices only if CUDA was used.
+        os.environ.setdefault("VLLM_WORKER_MULTIPROCESSING_METHOD", "spawn")
         try:
             self._vllm: Any = importlib.import_module("vllm")
         except Exception as error:  # a library of the GPU that is missing raises anything

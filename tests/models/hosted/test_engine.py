@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,9 @@ def vllm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     for name in before:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(str(STANDINS))
+    monkeypatch.setenv(
+        "VLLM_WORKER_MULTIPROCESSING_METHOD", "spawn"
+    )  # an engine sets it, and no test keeps it
     import vllm
 
     yield vllm
@@ -55,6 +59,18 @@ def folder(tmp_path: Path) -> Path:
 def asked(folder: Path, engine: str = "vllm", **settings: Any) -> EvaluateConfig:
     given = {"name": "tiny", "family": "causal", "bos": "add", **settings}
     return EvaluateConfig(model=ModelConfig(name_or_path=str(folder), engine=engine, **given))
+
+
+@pytest.mark.parametrize("given", [None, "fork"])
+def test_its_process_is_spawned_unless_a_user_says_otherwise(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, given: str | None
+) -> None:
+    """A process that was asked for a GPU cannot be forked, and runtime.start asks."""
+    monkeypatch.delenv("VLLM_WORKER_MULTIPROCESSING_METHOD")
+    if given is not None:
+        monkeypatch.setenv("VLLM_WORKER_MULTIPROCESSING_METHOD", given)
+    hosted(asked(folder))
+    assert os.environ["VLLM_WORKER_MULTIPROCESSING_METHOD"] == (given or "spawn")
 
 
 def adapters(folder: Path, place: Path, kind: str = "lora", **peft: Any) -> Path:
