@@ -155,7 +155,11 @@ def named_benchmarks(name: str) -> set[str]:
     return {match[0].lower() for match in BENCHMARKS.finditer(text)}
 
 
-PAGES = [str(path.relative_to(ROOT)) for path in (ROOT / "figlang").rglob("page.*")]
+PAGES = [
+    str(path.relative_to(ROOT))
+    for path in (ROOT / "figlang").rglob("page.*")
+    if path.parent.name != "__pycache__"
+]
 PLUGINS = [str(path.relative_to(ROOT)) for path in (ROOT / "hydra_plugins").rglob("*.py")]
 
 
