@@ -17,7 +17,7 @@ from rich.console import Console
 from safetensors.torch import save_file
 from torch import Tensor
 
-from figlang.config import AverageConfig, PathsConfig, settings_of_data
+from figlang.config import AverageConfig, ModelConfig, PathsConfig, settings_of_data
 from figlang.config.entry import entry
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
@@ -29,7 +29,7 @@ from figlang.files.sources import local_path
 from figlang.files.whole import write_text
 from figlang.models import manifest as manifests
 from figlang.models.manifest import MANIFEST, Manifest
-from figlang.release import averaging, card
+from figlang.release import averaging, card, narrowing
 from figlang.reports import showing
 from figlang.runs import results, systems
 from figlang.tasks import registry as data
@@ -106,20 +106,41 @@ def _write_model(
     adapters: Mapping[str, Any] | None,
 ) -> None:
     """Write the export of the mean: a copy of the first run's, with new weights, settings of adapters and
-    manifest."""
+    manifest; or adapters that stand for whole networks."""
+    first, start = parts.manifests[0], [config.start] if config.start else []
+    way: list[Any] = [] if config.way == "mean" else [config.way, config.density]
+    narrow = [f"rank {config.rank}"] if adapters is None and config.rank is not None else []
+    words = [card.mean_of(len(config.runs), config.start), *narrow, *map(str, way[:1])]
+    manifest = replace(
+        first,
+        method=", ".join([first.method, *words]),
+        settings=digest([config.rank, *way, *start, *(manifest.settings for manifest in parts.manifests)]),
+        seed=first.seed if len(config.runs) == 1 else None,
+    )
+    if adapters is None and config.rank is not None:
+        below = _below(Path(config.runs[0]))
+        narrowing.export(weights, below, manifest, config.rank, model, config.paths.cache)
+        return
     shutil.copytree(parts.models[0], model, ignore=shutil.ignore_patterns("README.md", OWN))
     save_file(dict(weights), model / averaging.weights_file(model), {"format": "pt"})
     if adapters is not None:
         write_text(model / CONFIG_NAME, json.dumps(adapters, indent=2) + "\n")
-    first, start = parts.manifests[0], [config.start] if config.start else []
-    way: list[Any] = [] if config.way == "mean" else [config.way, config.density]
-    manifest = replace(
-        first,
-        method=", ".join([first.method, card.mean_of(len(config.runs), config.start), *map(str, way[:1])]),
-        settings=digest([config.rank, *way, *start, *(manifest.settings for manifest in parts.manifests)]),
-        seed=first.seed if len(config.runs) == 1 else None,
-    )
     manifests.write(model, manifest)
+
+
+def _below(run: Path) -> ModelConfig:
+    """The network as it comes that a run trained.
+
+    Raises:
+        FiglangError: The run began from another run or checkpoint, over which adapters would need it.
+    """
+    recipe = systems.read_recipe(run)
+    if "start" in recipe:
+        raise FiglangError(
+            f"{run} began from {recipe['settings']['model']['name_or_path']}, which is itself trained; rank= "
+            "takes whole networks that began from one as it comes"
+        )
+    return ModelConfig(**recipe["settings"]["model"])
 
 
 def _document(

@@ -78,7 +78,8 @@ def mean(
 
     Args:
         models: The folders.
-        rank: Rank of the mean of adapters; None for the exact mean.
+        rank: Rank of the mean of adapters; None for the exact mean. Whole networks are not cut here (see
+            figlang/release/narrowing.py).
         shares: Weights of the folders; None for equal ones. Their sum is one, or less if the rest is the
             network below adapters (see `adds_only`).
         way: mean, ties, dare or dare_ties.
@@ -107,10 +108,6 @@ def mean(
             f"way={way} merges what adapters add, but {models[0]} holds a whole network; take way=mean"
         )
     if names == {WHOLE}:
-        if rank is not None:
-            raise FiglangError(
-                f"rank={rank} is for adapters, but {models[0]} holds a whole network; leave it out"
-            )
         return _mean(weights, shares), None
     settings = stored.plain(models[0] / CONFIG_NAME, "put the file of the run back")
     _check_kind(models[0], settings, weights[0])

@@ -113,8 +113,6 @@ def test_whole_weights_are_averaged_and_counters_are_kept(tmp_path: Path) -> Non
         )
     weights, settings = averaging.mean([tmp_path / "0", tmp_path / "1"], None)
     assert (weights["w"].tolist(), weights["n"].item(), settings) == ([0.5, 0.5], 7, None)
-    with pytest.raises(FiglangError, match="rank=2 is for adapters"):
-        averaging.mean([tmp_path / "0", tmp_path / "1"], 2)
 
 
 @pytest.mark.parametrize("kind", ["IA3", "VERA", "PROMPT_TUNING"])

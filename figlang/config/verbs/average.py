@@ -16,7 +16,9 @@ class AverageConfig(Command):
     output: str = option("", "Folder of the averaged run.")
     rank: int | None = option(
         None,
-        "Adapters: rank of the mean. null: the sum of the ranks of all runs, which is exact.",
+        "Adapters: rank of the mean. null: the sum of the ranks of all runs, which is exact. Whole dual "
+        "encoders: write adapters of this rank over the network that was trained, without its embeddings and "
+        "norms.",
         within=COUNT,
     )
     way: str = option(
