@@ -8,7 +8,7 @@ known, so only a teacher can say (`method.teacher_model`).
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from figlang.config.data import DataConfig
@@ -29,27 +29,30 @@ class _Half:
     image: str
 
 
-def added(train: Split, data: DataConfig) -> Split:
+def added(train: Split, data: DataConfig, kept_out: Iterable[Split] = ()) -> Split:
     """The training items with recombined ones behind them.
 
     Args:
         train: The training items.
         data: The settings of the data; `seed` draws the items from all that can be made.
+        kept_out: Splits whose contexts no new item has. A drawn item that has one is left out.
 
     Returns:
         The items, at most `data.recombined` more. Those without a label are the new ones.
 
     Raises:
-        FiglangError: No two contexts have the same frame.
+        FiglangError: No two contexts give a new one.
     """
     made = recombined(train.items)
     if not made:
         raise FiglangError(
-            f"{train.source} has no two contexts with the same frame (as ADJECTIVE as, the NOUN of), so "
-            "data.recombined makes no items of it; leave it out"
+            f"no two contexts of {train.source} have the same frame (as ADJECTIVE as, the NOUN of) and give "
+            "a new context, so data.recombined makes no items; leave it out"
         )
     if data.recombined < len(made):
         made = random.Random(data.seed).sample(made, data.recombined)
+    taken = {fold(item.context) for split in kept_out for item in split.items}
+    made = [item for item in made if fold(item.context) not in taken]
     note = f"{train.name}: {counted(len(made), 'item')} without a label, made of the contexts of others"
     drawn = ",".join(filter(None, (train.drawn, f"recombined={data.recombined}", f"seed={data.seed}")))
     return replace(
@@ -71,7 +74,7 @@ def recombined(items: Sequence[Item]) -> list[Item]:
         if (found := FRAME.search(item.context)) and type(item) is Item and not item.cut:
             half = _Half(item, item.context[: found.end()], item.context[found.end() :])
             frames.setdefault(((found[1] or found[2]).lower(), found[1] is None), []).append(half)
-    known = {fold(item.context) for item in items}
+    known, names = {fold(item.context) for item in items}, {item.id for item in items}
     made: list[Item] = []
     for halves in frames.values():
         for first in halves:
@@ -79,9 +82,13 @@ def recombined(items: Sequence[Item]) -> list[Item]:
                 context = first.beginning + second.image
                 if (key := fold(context)) not in known:
                     known.add(key)
-                    made.append(_item(first.item, second.item, context))
+                    made.append(_item(first.item, second.item, context, names))
+                    names.add(made[-1].id)
     return made
 
 
-def _item(first: Item, second: Item, context: str) -> Item:
-    return Item(f"{first.id}+{second.id}", first.group, context, first.options, None, paired=False)
+def _item(first: Item, second: Item, context: str, names: Container[str]) -> Item:
+    name = f"{first.id}+{second.id}"
+    while name in names:  # ids of one's own may have a plus
+        name += "+"
+    return Item(name, first.group, context, first.options, None, paired=False)

@@ -258,25 +258,16 @@ def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
     if data.dataset == mix.NAME:
         each = [for_training(part, paths) for part in parts(data)]
         return mix.mixed(data, parts(data), [train for train, _ in each]), each[0][1]
-    train, others = _labelled(_limited("train", data, paths)), evaluated(data, paths)
-    train = folds.outside(train, data)
-    leaked = _leaked(train, data, others)
+    every, others = _labelled(_limited("train", data, paths)), evaluated(data, paths)
+    train = folds.outside(every, data)
+    leaked: dict[str, str] = {}
+    for other in others:
+        leaked |= task(data.dataset).twins(train, other)
     if leaked:
         train = _without(train, leaked, data.drop_near_duplicates)
     if data.recombined:
-        whole = recombined.added(train, data)
-        leaked = _leaked(whole, data, others)
-        train = replace(
-            whole, items=tuple(item for item in whole.items if item.gold is not None or item.id not in leaked)
-        )
+        train = recombined.added(train, data, [every, *others])
     return train, others[0]
-
-
-def _leaked(train: Split, data: DataConfig, others: Iterable[Split]) -> dict[str, str]:
-    """Training items that the task calls twins of evaluated ones, each with its twin."""
-    return {
-        ours: theirs for other in others for ours, theirs in task(data.dataset).twins(train, other).items()
-    }
 
 
 def _without(train: Split, leaked: Mapping[str, str], drop: bool) -> Split:

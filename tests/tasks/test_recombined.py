@@ -51,6 +51,16 @@ def test_other_frames_and_other_items_are_left_alone() -> None:
     assert made(LOUD, inference) == []
 
 
+def test_each_has_an_id_of_its_own() -> None:
+    plus = [
+        replace(LOUD, id=name, context=f"Thing {name} is as big as image {name}")
+        for name in ("a", "a+b", "b", "b+b")
+    ]
+    new = [item.id for item in recombined(plus)]
+    assert len({*new, *(item.id for item in plus)}) == 4 + 4 * 3
+    assert new[:2] == ["a+a+b", "a+b+"], "a+b is there already"
+
+
 def test_a_number_of_them_is_drawn_by_the_seed() -> None:
     items = tuple(
         Item(f"x{n}", f"g{n}", f"The thing {n} is as big as image {n}", ("p", "q"), 0) for n in range(6)
@@ -68,7 +78,7 @@ def test_a_number_of_them_is_drawn_by_the_seed() -> None:
     every = added(split, replace(data, recombined=1000))
     assert len(every.items) == 6 + 6 * 5
     assert "30 items" in every.notes[-1]
-    with pytest.raises(FiglangError, match="no two contexts with the same frame"):
+    with pytest.raises(FiglangError, match=r"no two contexts of train\.csv have the same frame"):
         added(replace(split, items=items[:1]), data)
 
 
@@ -83,8 +93,25 @@ def test_no_evaluated_context_is_made(tmp_path: Path) -> None:
         found, _ = for_training(replace(data, drop_near_duplicates=keep), PathsConfig())
         extra = [item for item in found.items if item.gold is None]
         assert len(extra) == 4 * 3 - 1
+        assert "11 items without a label" in found.notes[-1]
         assert "Thing 0 is as big as image 3" not in {item.context for item in extra}
     assert all(item.gold is not None for item in load("train", data, PathsConfig()).items)
+
+
+def test_no_context_of_a_fold_is_made(tmp_path: Path) -> None:
+    header = "startphrase,ending1,ending2,labels\n"
+    places = [(first, second) for first in range(4) for second in range(4)]
+    rows = [f"Thing {first} is as big as image {second},p{first},q{second},0\n" for first, second in places]
+    (tmp_path / "train.csv").write_text(header + "".join(rows) + "New is as big as it,p,q,1\n")
+    (tmp_path / "dev.csv").write_text(f"{header}Else,p,q,1\n")
+    files = {"train": str(tmp_path / "train.csv"), "validation": str(tmp_path / "dev.csv")}
+    data = DataConfig(name="own", dataset="figqa_csv", **files, recombined=1000, fold="1/2")
+    kept = {item.context for item in load("train", data, PathsConfig()).items}
+    found, _ = for_training(data, PathsConfig())
+    labelled = [item for item in found.items if item.gold is not None]
+    assert kept & {item.context for item in recombined(labelled)}, "they could be made"
+    assert not kept & {item.context for item in found.items}
+    assert len(found.items) > len(labelled)
 
 
 def test_mixtures_and_inferences_make_none() -> None:
