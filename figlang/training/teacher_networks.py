@@ -17,6 +17,8 @@ from figlang.config import TrainConfig
 from figlang.errors import FiglangError
 from figlang.evaluation import predicting, runtime
 from figlang.models import checkpoint, layout
+from figlang.models.formats import Ability
+from figlang.models.manifest import Manifest
 from figlang.runs import teacher_models
 from figlang.training import teacher_vectors
 from figlang.types import Item, Split
@@ -29,26 +31,31 @@ class Texts:
     """The distinct texts of training items, by number.
 
     Attributes:
-        texts: Each text once, (U,).
+        texts: Each text once, (U,). A text of an item that is cut is another one, because it is read as it
+            stands.
+        cut: Whether the item of each text is cut, (U,).
         contexts: The text of each item's context, (P,).
         options: The texts of each item's options, (P, C); -1 if an item has fewer than C.
     """
 
     texts: list[str]
+    cut: list[bool]
     contexts: Tensor
     options: Tensor
 
     @classmethod
     def of(cls, items: Sequence[Item]) -> "Texts":
-        numbers: dict[str, int] = {}
+        numbers: dict[tuple[str, bool], int] = {}
         for item in items:
             for text in item.texts:
-                numbers.setdefault(text, len(numbers))
+                numbers.setdefault((text, item.cut), len(numbers))
         width = max(len(item.options) for item in items)
         options = torch.full((len(items), width), -1)
         for place, item in enumerate(items):
-            options[place, : len(item.options)] = torch.tensor([numbers[text] for text in item.options])
-        return cls(list(numbers), torch.tensor([numbers[item.context] for item in items]), options)
+            own = [numbers[text, item.cut] for text in item.options]
+            options[place, : len(item.options)] = torch.tensor(own)
+        contexts = torch.tensor([numbers[item.context, item.cut] for item in items])
+        return cls([text for text, _ in numbers], [cut for _, cut in numbers], contexts, options)
 
 
 @dataclass
@@ -75,19 +82,24 @@ def teach(config: TrainConfig, train: Split) -> Teaching:
         train: The training items.
 
     Raises:
-        FiglangError: A teacher cannot be opened or cannot score the items, or it has no vectors of texts and
-            `method.similarity_weight` asks for them.
+        FiglangError: A teacher cannot be opened or cannot score the items, or it is a network for inference.
+            Or it has no vectors of texts and `method.similarity_weight` asks for them.
     """
     method = config.method
     said = Teaching({item.id: [] for item in train.items}, Texts.of(train.items))
     for identity, named in teacher_models.by_identity(method.teacher_model):
         loaded = checkpoint.load(str(teacher_models.folder(named)), cache=config.paths.cache)
+        _check_chooses(loaded.manifest, named)
         layout.place(loaded.network, runtime.device(config.trainer))
         log.info("%s scores %d training items", loaded.manifest.name, len(train.items))
         if loaded.manifest.input_format.bare:
             said.vectors.append(
                 teacher_vectors.of(
-                    loaded, identity, said.texts.texts, config.trainer.precision, config.paths.cache
+                    loaded,
+                    identity,
+                    list(zip(said.texts.texts, said.texts.cut, strict=True)),
+                    config.trainer.precision,
+                    config.paths.cache,
                 )
             )
             rows = _products(said.vectors[-1], said.texts)
@@ -106,6 +118,19 @@ def teach(config: TrainConfig, train: Split) -> Teaching:
         for item, row in zip(train.items, rows, strict=True):
             said.scores[item.id].append(row[: len(item.options)])
     return said
+
+
+def _check_chooses(manifest: Manifest, named: str) -> None:
+    """Check that a teacher chooses between options.
+
+    Raises:
+        FiglangError: It says of premises and hypotheses whether one follows from the other.
+    """
+    if manifest.input_format.ability is Ability.ENTAIL:
+        raise FiglangError(
+            f"method.teacher_model={named} is a network for inference ({manifest.format}), and a student "
+            "learns from networks that choose; give one of these"
+        )
 
 
 def _products(vectors_UH: Tensor, texts: Texts) -> list[tuple[float, ...]]:

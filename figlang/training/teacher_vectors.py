@@ -30,13 +30,15 @@ log = logging.getLogger("figlang")
 AT_ONCE = 256  # texts that a teacher reads together
 
 
-def of(loaded: Loaded, identity: str, texts: Sequence[str], precision: str, cache: str) -> Tensor:
+def of(
+    loaded: Loaded, identity: str, texts: Sequence[tuple[str, bool]], precision: str, cache: str
+) -> Tensor:
     """The vectors of texts, each multiplied by the square root of the teacher's scale.
 
     Args:
         loaded: The teacher, a dual encoder.
         identity: What identifies its weights.
-        texts: The texts.
+        texts: The texts, each with whether its item is cut.
         precision: The precision of the training.
         cache: The folder in which vectors are kept.
 
@@ -44,7 +46,8 @@ def of(loaded: Loaded, identity: str, texts: Sequence[str], precision: str, cach
         Vectors (U, H) in float16.
     """
     device = next(loaded.network.parameters()).device
-    known = digest([identity, texts, precision, device.type, torch.__version__, loaded.manifest.text])
+    read = [loaded.manifest.text, loaded.manifest.max_length, loaded.manifest.described]
+    known = digest([identity, texts, precision, device.type, torch.__version__, read])
     path = Path(cache).expanduser() / "teachers" / f"{known}.safetensors"
     try:
         return load_file(path)["vectors"]
@@ -61,14 +64,14 @@ def of(loaded: Loaded, identity: str, texts: Sequence[str], precision: str, cach
 
 
 @torch.inference_mode()
-def _read(loaded: Loaded, texts: Sequence[str], precision: str) -> Tensor:
+def _read(loaded: Loaded, texts: Sequence[tuple[str, bool]], precision: str) -> Tensor:
     network, manifest = loaded.network, loaded.manifest
     encoder, dual = (
         choosing.encoder(loaded, How()),
         Dual(manifest.scale, manifest.sentence_vectors),
     )
     # An item has two options or more. Equal texts of a batch are read once.
-    encoded, _ = encoder.encode([Item("", "", text, (text, text), None) for text in texts])
+    encoded, _ = encoder.encode([Item("", "", text, (text, text), None, cut=cut) for text, cut in texts])
     order = sorted(encoded, key=lambda example: example.longest)
     device, dtype = next(network.parameters()).device, DTYPES.get(precision, torch.float32)
     rows: dict[int, Tensor] = {}

@@ -33,6 +33,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert ended.returncode == 0, ended.stderr
     ended = train(folder, "run=runs/other", "data.limit=24", "seed=7", *KINDS["dual"])
     assert ended.returncode == 0, ended.stderr
+    words = ("method=nli", "data=snli", "data.root=package:figlang/samples", "data.limit=20")
+    ended = train(folder, "run=runs/nli", *words)
+    assert ended.returncode == 0, ended.stderr
     return folder
 
 
@@ -74,6 +77,17 @@ def test_scores_are_those_of_an_evaluation(home: Path, name: str) -> None:
     assert len(found.vectors) == (name == "dual")
 
 
+def test_texts_of_items_that_are_cut_are_read_as_they_stand(home: Path) -> None:
+    cut = Item("d", "d", "The room was", ("an oven", "The room was an oven"), 0, cut=True)
+    whole = replace(cut, id="e", cut=False)
+    split = Split("train", (cut, whole), "x", "0", task="figqa")
+    found = teach(config(home, "dual"), split)
+    assert found.texts.cut == [True] * 3 + [False] * 3
+    for item, row in zip(split.items, evaluated(home, "dual", split), strict=True):
+        assert found.scores[item.id] == [pytest.approx(row, abs=0.02)]
+    assert found.scores["d"][0] != pytest.approx(found.scores["e"][0], abs=0.02)
+
+
 def test_products_of_vectors_are_scores(home: Path) -> None:
     """Options of several numbers, and a text that is context and option."""
     split = Split("train", ITEMS, "x", "0", task="figqa")
@@ -101,6 +115,12 @@ def test_a_teacher_without_vectors_of_texts_has_no_similarities(home: Path) -> N
         teach(config(home, "dual", "pair", similarity=1.0), split)
 
 
+def test_a_network_for_inference_does_not_teach(home: Path) -> None:
+    split = Split("train", ITEMS[:2], "x", "0", task="figqa")
+    with pytest.raises(FiglangError, match=r"nli is a network for inference \(nli\), and a student learns"):
+        teach(config(home, "nli"), split)
+
+
 def test_vectors_are_kept_for_the_next_training(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     split, wanted = Split("train", ITEMS, "x", "0", task="figqa"), config(home, "other")
     first = teach(wanted, split)
@@ -117,6 +137,11 @@ def test_vectors_are_kept_for_the_next_training(home: Path, monkeypatch: pytest.
     kept.write_bytes(b"damaged")
     assert torch.equal(teach(wanted, split).vectors[0], first.vectors[0])
     assert torch.equal(load_file(kept)["vectors"], first.vectors[0])
+    manifest = home / "runs" / "other" / "model" / "figlang.json"
+    before = manifest.read_text()
+    manifest.write_text(before.replace('"scale": 20.0', '"scale": 5.0'))
+    assert torch.allclose(teach(wanted, split).vectors[0], first.vectors[0] / 2, atol=1e-3)
+    manifest.write_text(before)
     fewer = replace(split, items=ITEMS[:2])
     assert len(teach(wanted, fewer).vectors[0]) == len(first.texts.texts) - 2
 
