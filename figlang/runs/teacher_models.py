@@ -27,8 +27,8 @@ def folder(named: str) -> Path:
     found = stages.folder_of(named) if Path(named).expanduser().is_dir() else None
     if found is None or not (found / "metrics.json").is_file():
         raise FiglangError(
-            f"method.teacher_model={named} is no finished run and no released checkpoint; give the folder of "
-            "one"
+            f"method.teacher_model={named} is not the folder of a finished run or of a released checkpoint; "
+            "give one"
         )
     return found
 
@@ -40,12 +40,14 @@ def identity(named: str) -> str:
         named: A value of `method.teacher_model`.
 
     Raises:
-        FiglangError: It is no finished run and no released checkpoint, or has no weights.
+        FiglangError: It is not a finished run or a released checkpoint, or its weights are not there.
     """
     place = Path(weights.locate(str(folder(named))))
     files = sorted(file for pattern in WEIGHTS for file in place.glob(pattern))
     if not files:
-        raise FiglangError(f"method.teacher_model={named} holds no weights; give the folder of another run")
+        raise FiglangError(
+            f"method.teacher_model={named}: the weights are not in {place}; give the folder of another run"
+        )
     return hashlib.sha256(" ".join(map(sha256, files)).encode()).hexdigest()
 
 
@@ -56,7 +58,7 @@ def by_identity(named: Iterable[str]) -> list[tuple[str, str]]:
         named: Values of `method.teacher_model`.
 
     Raises:
-        FiglangError: Two have the same weights, or see `identity`.
+        FiglangError: Two have the same weights, or one is not a teacher (see `identity`).
     """
     known: dict[str, str] = {}
     for one in named:
@@ -71,7 +73,14 @@ def by_identity(named: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def identities(named: Iterable[str]) -> list[str]:
-    """The hashes of teachers, for a recipe. Their order has no meaning."""
+    """The hashes of teachers, which identify them in a recipe. Their order has no meaning.
+
+    Args:
+        named: Values of `method.teacher_model`.
+
+    Raises:
+        FiglangError: See `by_identity`.
+    """
     return [found[:16] for found, _ in by_identity(named)]
 
 
@@ -82,6 +91,12 @@ def described(named: Iterable[str], data_name: str, items: int) -> list[dict[str
         named: Values of `method.teacher_model`.
         data_name: The name of the data that they scored.
         items: How many items.
+
+    Returns:
+        Plain data without paths, in the order of the hashes of their weights.
+
+    Raises:
+        FiglangError: See `by_identity`.
     """
     found = []
     for one, place in by_identity(named):

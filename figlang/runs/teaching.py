@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from figlang.runs import outputs, spelled, stages, teacher_models
 from figlang.runs.predictions import FORWARD
 from figlang.types import Split
 
-HASH = 16  # digits of a hash of predictions in a recipe
+HASH = 16  # digits of a hash of predictions or weights in a recipe
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def _given(run: Path) -> Iterator[tuple[str, Path]]:
                     yield sha256(folder / FORWARD)[:HASH], folder
         for named in method.get("teacher_model") or []:
             for folder in _near(str(named), one):
-                if (folder / "metrics.json").is_file():
+                with suppress(FiglangError):  # no teacher, or its weights were deleted
                     yield teacher_models.identity(str(folder))[:HASH], folder
 
 

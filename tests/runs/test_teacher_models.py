@@ -68,7 +68,7 @@ def test_what_is_no_teacher_is_named(tmp_path: Path, kind: str) -> None:
         named = finished(tmp_path / "one", data(tmp_path, "own"))
         (tmp_path / "one" / "metrics.json").unlink()
     assert named is not None
-    with pytest.raises(FiglangError, match="is no finished run and no released checkpoint"):
+    with pytest.raises(FiglangError, match="is not the folder of a finished run or of a released checkpoint"):
         teacher_models.folder(named)
 
 
@@ -78,7 +78,7 @@ def test_two_with_the_same_weights_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FiglangError, match="have the same weights; give each teacher once"):
         teacher_models.identities([one, other])
     (tmp_path / "one" / "model" / "model.safetensors").unlink()
-    with pytest.raises(FiglangError, match="holds no weights"):
+    with pytest.raises(FiglangError, match="the weights are not in"):
         teacher_models.identity(one)
 
 
@@ -93,5 +93,10 @@ def test_text_that_only_a_network_was_trained_on_is_found(tmp_path: Path) -> Non
     (run / "metrics.json").write_text(json.dumps({"model": "own", "facts": {}, "teachers": about}))
     assert teaching.hashes(run) == {about[0]["sha256"][:16]: "theirs"}
     assert [split.name for split in teaching.of_run(run, PATHS).splits] == ["theirs"]
+    weights = tmp_path / "theirs" / "model" / "model.safetensors"
+    weights.rename(tmp_path / "elsewhere")  # a run whose weights were deleted stops no student's student
+    assert teaching.of_run(run, PATHS).unknown == ("theirs",)
+    (tmp_path / "elsewhere").rename(weights)
+    assert teaching.of_run(run, PATHS).unknown == ()
     (tmp_path / "theirs").rename(tmp_path / "gone")
     assert teaching.of_run(run, PATHS).unknown == ("theirs",)
