@@ -126,20 +126,20 @@ def _export(config: TrainConfig, run: runs.Run, ready: "Prepared", validation: S
         merging.merge(unmerged, validation, run.model)
 
 
-def _learnt(method: MethodConfig) -> bool:
-    """Whether teachers changed the training."""
-    return bool(method.teacher and method.teacher_weight) or bool(
-        method.teacher_model and (method.teacher_weight or method.similarity_weight)
-    )
+def _learnt(method: MethodConfig) -> tuple[list[str], list[str]]:
+    """The results and the networks that changed the training: `method.teacher` and `method.teacher_model`,
+    without those that have no weight."""
+    given = method.teacher if method.teacher_weight else []
+    networks = method.teacher_model if method.teacher_weight or method.similarity_weight else []
+    return given, networks
 
 
 def _teachers(config: TrainConfig, train: Split) -> dict[str, Any]:
     """The part of metrics.json about teachers; empty if none was learnt from."""
-    method = config.method
-    if not _learnt(method):
-        return {}
-    networks = teacher_models.described(method.teacher_model, config.data.name, len(train.items))
-    return {"teachers": [*teachers.described(method.teacher), *networks]}
+    given, networks = _learnt(config.method)
+    found = teachers.described(given)
+    found += teacher_models.described(networks, config.data.name, len(train.items))
+    return {"teachers": found} if found else {}
 
 
 def _contamination(
@@ -152,9 +152,9 @@ def _contamination(
     """
     before = cleanness.before_training(run.folder, loaded.manifest, train, config.paths)
     splits = overlap_table.evaluated(config.data, [config.data], config.paths)
-    method = config.method
-    folders = [*map(Path, method.teacher), *map(teacher_models.folder, method.teacher_model)]
-    taught = teaching.by(folders, config.paths) if _learnt(method) else None
+    given, networks = _learnt(config.method)
+    folders = [*map(Path, given), *map(teacher_models.folder, networks)]
+    taught = teaching.by(folders, config.paths) if folders else None
     overlaps = cleanness.search(train, splits, before or (), taught)
     if unknown := overlaps.get("teachers_unknown"):
         log.warning("contamination: %s", cleanness.not_looked_at(unknown))

@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file
 
 from figlang.models import manifest as manifests
-from tests.running import Ended, train
+from tests.running import Ended, run, train
 
 HEADER = "startphrase,ending1,ending2,labels\n"
 FRAMES = ("as loud as", "as soft as", "the depth of")
@@ -111,10 +111,22 @@ def test_of_no_weight_it_changes_not_a_bit(home: Path) -> None:
     assert "teachers" not in read(home, "idle")
 
 
+def test_results_of_no_weight_are_not_named_beside_networks(home: Path) -> None:
+    scored = run(home, "evaluate.py", "checkpoint=runs/words", *files(home), "split=train", "output=scored")
+    assert scored.returncode == 0, scored.stderr
+    words = ["method.teacher=scored", "method.teacher_model=runs/first", "method.similarity_weight=1"]
+    ended = student(home, "similar", "method.format=dual", "method.teacher_weight=0", *words)
+    assert ended.returncode == 0, ended.stderr
+    assert [one["model"] for one in read(home, "similar")["teachers"]] == ["minilm"]  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["method.teacher_model=nowhere"], "method.teacher_model=nowhere is no finished run"),
+        (
+            ["method.teacher_model=nowhere"],
+            "method.teacher_model=nowhere is not the folder of a finished run",
+        ),
         (["data.recombined=5"], "which only teachers can teach; add method.teacher_model=CHECKPOINT"),
         (
             ["data.recombined=5", "method.teacher_model=runs/first", "method.teacher_weight=0"],
