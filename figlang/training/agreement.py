@@ -190,7 +190,10 @@ def _check_whole_steps(config: TrainConfig) -> None:
     if step_wide(method):
         asked = "method.direction=both" if method.direction == "both" else "method.negatives=batch"
     if not method.share_texts:
-        raise FiglangError(f"{asked} needs method.share_texts=true, by which pairs come in the same step")
+        raise FiglangError(
+            f"{asked} needs method.share_texts=true, by which pairs come in the same step and equal texts "
+            "are read once"
+        )
     if method.accumulate != "1":
         raise FiglangError(
             f"{asked} compares all items of a step, and method.accumulate={method.accumulate} reads them in "

@@ -52,7 +52,7 @@ def select(
         f"{train.name}: {counted(len(selected), 'item')} of {counted(count, 'cluster')} held out to "
         "select the exported epoch"
     ]
-    if not kept:
+    if not labelled(kept):
         raise FiglangError(
             f"every text of {train.source} is among those held out too; use method.selection=none"
         )

@@ -91,8 +91,9 @@ class Prepared:
 
     @property
     def chance(self) -> float:
-        """Accuracy of guessing on the training items."""
-        return sum(1 / len(item.options) for item in self.train.items) / len(self.train.items)
+        """Accuracy of guessing on the training items that have a label."""
+        items = labelled(self.train.items)
+        return sum(1 / len(item.options) for item in items) / len(items)
 
 
 def prepare(config: TrainConfig, train: Split, validation: Split) -> Prepared:

@@ -138,8 +138,8 @@ class MethodConfig(Section):
     )
     similarity_weight: float = option(
         0.0,
-        "dual, and a teacher_model that is a dual encoder: weight of a second term of the loss. It compares "
-        "the similarities of all texts of a step with those that the teachers find.",
+        "dual, with a teacher_model. All its networks have to be dual encoders. Weight of a second term of "
+        "the loss, which compares the similarities of all texts of a step with those that the teachers find.",
         within=AMOUNT,
     )
     teacher_weight: float = option(

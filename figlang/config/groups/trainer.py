@@ -80,4 +80,7 @@ class PathsConfig(Section):
         "data.dataset=NAME asks for it.",
     )
     runs: str = option("runs", "Folder for run folders.")
-    cache: str = option("~/.cache/figlang", "Folder for downloaded data.")
+    cache: str = option(
+        "~/.cache/figlang",
+        "Folder for downloaded data, answers of servers and sentence vectors of teachers.",
+    )
