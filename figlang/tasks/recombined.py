@@ -41,8 +41,13 @@ def added(train: Split, data: DataConfig, kept_out: Iterable[Split] = ()) -> Spl
         The items, at most `data.recombined` more. Those without a label are the new ones.
 
     Raises:
-        FiglangError: No two contexts give a new one.
+        FiglangError: No two contexts give a new one, or all are cut.
     """
+    if all(item.cut for item in train.items):
+        raise FiglangError(
+            f"data.recombined makes items of whole contexts, and those of {train.source} are cut at a blank; "
+            "leave it out"
+        )
     made = recombined(train.items)
     if not made:
         raise FiglangError(

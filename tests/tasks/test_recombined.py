@@ -80,6 +80,8 @@ def test_a_number_of_them_is_drawn_by_the_seed() -> None:
     assert "30 items" in every.notes[-1]
     with pytest.raises(FiglangError, match=r"no two contexts of train\.csv have the same frame"):
         added(replace(split, items=items[:1]), data)
+    with pytest.raises(FiglangError, match=r"and those of train\.csv are cut at a blank; leave it out"):
+        added(replace(split, items=tuple(replace(item, cut=True) for item in items)), data)
 
 
 def test_no_evaluated_context_is_made(tmp_path: Path) -> None:
