@@ -50,9 +50,11 @@ def of(
     known = digest([identity, texts, precision, device.type, torch.__version__, read])
     path = Path(cache).expanduser() / "teachers" / f"{known}.safetensors"
     try:
-        return load_file(path)["vectors"]
+        kept_UH = load_file(path).get("vectors")
     except (OSError, SafetensorError):
-        pass  # there is none, or a damaged one
+        kept_UH = None  # there is none, or a damaged one
+    if kept_UH is not None and len(kept_UH) == len(texts):
+        return kept_UH
     vectors_UH = _read(loaded, texts, precision)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save
 
 from figlang.config import MethodConfig, PathsConfig, TrainConfig, TrainerConfig
 from figlang.errors import FiglangError
@@ -133,10 +133,12 @@ def test_vectors_are_kept_for_the_next_training(home: Path, monkeypatch: pytest.
     monkeypatch.setattr(teacher_vectors, "_read", None)
     assert torch.equal(teach(wanted, split).vectors[0], first.vectors[0])
     monkeypatch.setattr(teacher_vectors, "_read", read)
-    kept.unlink()  # what was read from it is mapped
-    kept.write_bytes(b"damaged")
-    assert torch.equal(teach(wanted, split).vectors[0], first.vectors[0])
-    assert torch.equal(load_file(kept)["vectors"], first.vectors[0])
+    of_others = {"vectors": torch.ones(2, 3)}
+    for damage in (b"damaged", save(of_others), save({"others": torch.ones(2)})):
+        kept.unlink()  # what was read from it is mapped
+        kept.write_bytes(damage)
+        assert torch.equal(teach(wanted, split).vectors[0], first.vectors[0])
+        assert torch.equal(load_file(kept)["vectors"], first.vectors[0])
     manifest = home / "runs" / "other" / "model" / "figlang.json"
     before = manifest.read_text()
     manifest.write_text(before.replace('"scale": 20.0', '"scale": 5.0'))
