@@ -77,7 +77,8 @@ def test_a_student_of_two_networks_learns_without_labels(home: Path) -> None:
     assert all(0 <= one <= 1 for one in accuracies)
     assert student(home, "student", *more, "skip_finished=true").returncode == 0
     ended = student(home, "student", *more[:-1], "data.recombined=40", "skip_finished=true")
-    assert "holds a finished run with other settings (data.recombined: " in ended.stderr
+    assert "holds a finished run with other settings (" in ended.stderr
+    assert "data.recombined: 50 → 40)" in ended.stderr
 
     turned = [word.replace("runs/first,runs/second", "runs/second,runs/first/model") for word in more]
     assert student(home, "turned", *turned).returncode == 0
