@@ -193,8 +193,8 @@ def _read(row: Mapping[str, str]) -> tuple[float, float, float]:
 def headline(readme: bool = False) -> str:
     """The rows of the first page, on Fig-QA dev: accuracy and pairs with intervals, and blind accuracy."""
     rows = []
-    names = ("mpnet-figqa-large", "minilm-figqa-large", "smollm2-figqa-large", "smollm2-multitask")
-    for name in (*names, "smollm2-figqa-large-lm"):
+    encoders = ("mpnet-figqa-large", "minilm-figqa-distilled", "minilm-figqa-large")
+    for name in (*encoders, "smollm2-figqa-large", "smollm2-multitask", "smollm2-figqa-large-lm"):
         manifest = content()[name]
         beside = manifest["release"]["beside"][0]
         rows.append(
