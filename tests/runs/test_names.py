@@ -33,6 +33,7 @@ def one(model: str, trained: str, command: str = "", **facts: str) -> One:
 def test_the_released_checkpoints_have_names_that_people_would_give() -> None:
     folders = sorted(str(path.parent) for path in (ROOT / "checkpoints").glob("*/predictions.jsonl"))
     assert [one.name for one in systems.read(folders)] == [
+        "MiniLM, distilled",
         "MiniLM",
         "MiniLM, multi-task",
         "MPNet, 0.25 × start + 0.75 × mean of 5 seeds",
