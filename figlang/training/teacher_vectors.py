@@ -68,10 +68,8 @@ def of(
 @torch.inference_mode()
 def _read(loaded: Loaded, texts: Sequence[tuple[str, bool]], precision: str) -> Tensor:
     network, manifest = loaded.network, loaded.manifest
-    encoder, dual = (
-        choosing.encoder(loaded, How()),
-        Dual(manifest.scale, manifest.sentence_vectors),
-    )
+    encoder = choosing.encoder(loaded, How())
+    dual = Dual(manifest.scale, manifest.sentence_vectors)
     # An item has two options or more. Equal texts of a batch are read once.
     encoded, _ = encoder.encode([Item("", "", text, (text, text), None, cut=cut) for text, cut in texts])
     order = sorted(encoded, key=lambda example: example.longest)
