@@ -83,7 +83,7 @@ def teach(config: TrainConfig, train: Split) -> Teaching:
 
     Raises:
         FiglangError: A teacher cannot be opened or cannot score the items, or it is a network for inference.
-            Or it has no vectors of texts and `method.similarity_weight` asks for them.
+            Or none has vectors of texts and `method.similarity_weight` asks for them.
     """
     method = config.method
     said = Teaching({item.id: [] for item in train.items}, Texts.of(train.items))
@@ -103,12 +103,6 @@ def teach(config: TrainConfig, train: Split) -> Teaching:
                 )
             )
             rows = _products(said.vectors[-1], said.texts)
-        elif method.similarity_weight:
-            raise FiglangError(
-                f"method.similarity_weight compares vectors of texts, and method.teacher_model={named} "
-                f"reads a context with its options ({loaded.manifest.format}); give dual encoders, or leave "
-                "the weight out"
-            )
         else:
             answers, _ = predicting.answer(
                 loaded, train, predicting.How(config.trainer.progress, blind=False)
@@ -117,6 +111,11 @@ def teach(config: TrainConfig, train: Split) -> Teaching:
             rows = [row.scores for row in answers.forward]
         for item, row in zip(train.items, rows, strict=True):
             said.scores[item.id].append(row[: len(item.options)])
+    if method.similarity_weight and not said.vectors:
+        raise FiglangError(
+            "method.similarity_weight compares vectors of texts, and each network of method.teacher_model "
+            "reads a context with its options; add a dual encoder, or leave the weight out"
+        )
     return said
 
 

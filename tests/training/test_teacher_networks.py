@@ -109,10 +109,19 @@ def test_the_order_in_which_teachers_are_named_changes_nothing(home: Path) -> No
     assert one.scores["a"][0] != one.scores["a"][1]
 
 
-def test_a_teacher_without_vectors_of_texts_has_no_similarities(home: Path) -> None:
+def test_similarities_are_those_of_the_dual_encoders(home: Path) -> None:
     split = Split("train", ITEMS[:2], "x", "0", task="figqa")
-    with pytest.raises(FiglangError, match=r"pair.*reads a context with its options \(pair\); give dual"):
-        teach(config(home, "dual", "pair", similarity=1.0), split)
+    both = teach(config(home, "dual", "pair", similarity=1.0), split)
+    alone = teach(config(home, "dual", similarity=1.0), split)
+    assert torch.equal(both.vectors[0], alone.vectors[0])
+    assert len(both.vectors) == 1
+    assert [len(rows) for rows in both.scores.values()] == [2, 2]
+
+
+def test_teachers_without_vectors_of_texts_have_no_similarities(home: Path) -> None:
+    split = Split("train", ITEMS[:2], "x", "0", task="figqa")
+    with pytest.raises(FiglangError, match="reads a context with its options; add a dual encoder"):
+        teach(config(home, "pair", similarity=1.0), split)
 
 
 def test_a_network_for_inference_does_not_teach(home: Path) -> None:

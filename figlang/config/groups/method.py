@@ -138,8 +138,9 @@ class MethodConfig(Section):
     )
     similarity_weight: float = option(
         0.0,
-        "dual, with a teacher_model. All its networks have to be dual encoders. Weight of a second term of "
-        "the loss, which compares the similarities of all texts of a step with those that the teachers find.",
+        "dual, with a teacher_model that names a dual encoder. Weight of a second term of the loss, which "
+        "compares the similarities of all texts of a step with those that the teachers find that are dual "
+        "encoders.",
         within=AMOUNT,
     )
     teacher_weight: float = option(
