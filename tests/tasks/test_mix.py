@@ -102,6 +102,15 @@ def test_of_munch_the_held_out_sentences_are_not_in_a_mixture() -> None:
     assert not held_out & {mix.original(item.group) for item in taught}
 
 
+def test_of_impli_the_silver_pairs_are_choices_in_a_mixture() -> None:
+    (gold,) = (load("validation", part, PATHS) for part in parts(mixture(impli=1)))
+    whole = for_training(mixture(figqa=1, impli=1), PATHS)[0]
+    taught = whole.items[len(for_training(mixture(figqa=1), PATHS)[0].items) :]
+    assert taught
+    assert all(len(item.options) == 2 and item.gold is not None for item in taught)
+    assert not {item.context for item in taught} & {item.context for item in gold.items}
+
+
 @pytest.mark.parametrize(
     ("proportions", "said"),
     [

@@ -34,6 +34,7 @@ class Impli(Task):
         CHOICE,
         *(f"{figures}_{CHOICE}" for figures in reading.FIGURES),
     )
+    mixed_as = CHOICE
     contradicts = False
     entailment_score = "entail"
 
