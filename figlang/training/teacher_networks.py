@@ -95,11 +95,7 @@ def teach(config: TrainConfig, train: Split) -> Teaching:
         if loaded.manifest.input_format.bare:
             said.vectors.append(
                 teacher_vectors.of(
-                    loaded,
-                    identity,
-                    list(zip(said.texts.texts, said.texts.cut, strict=True)),
-                    config.trainer.precision,
-                    config.paths.cache,
+                    config, loaded, identity, list(zip(said.texts.texts, said.texts.cut, strict=True))
                 )
             )
             rows = _products(said.vectors[-1], said.texts)

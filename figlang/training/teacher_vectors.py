@@ -16,11 +16,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from figlang.config import TrainConfig
 from figlang.config.signature import digest
 from figlang.cpu.hasten import hastened
 from figlang.evaluation import choosing
 from figlang.evaluation.how import How
 from figlang.files.whole import whole_file
+from figlang.machine import bars
+from figlang.machine.shrinking import Shrinking
 from figlang.models.checkpoint import Loaded
 from figlang.scoring.head import Dual
 from figlang.training.throughput import DTYPES
@@ -30,32 +33,29 @@ log = logging.getLogger("figlang")
 AT_ONCE = 256  # texts that a teacher reads together
 
 
-def of(
-    loaded: Loaded, identity: str, texts: Sequence[tuple[str, bool]], precision: str, cache: str
-) -> Tensor:
+def of(config: TrainConfig, loaded: Loaded, identity: str, texts: Sequence[tuple[str, bool]]) -> Tensor:
     """The vectors of texts, each multiplied by the square root of the teacher's scale.
 
     Args:
+        config: The options of the training: its precision, and where vectors are kept.
         loaded: The teacher, a dual encoder.
         identity: What identifies its weights.
         texts: The texts, each with whether its item is cut.
-        precision: The precision of the training.
-        cache: The folder in which vectors are kept.
 
     Returns:
         Vectors (U, H) in float16.
     """
-    device = next(loaded.network.parameters()).device
+    device, precision = next(loaded.network.parameters()).device, config.trainer.precision
     read = [loaded.manifest.text, loaded.manifest.max_length, loaded.manifest.described]
     known = digest([identity, texts, precision, device.type, torch.__version__, read])
-    path = Path(cache).expanduser() / "teachers" / f"{known}.safetensors"
+    path = Path(config.paths.cache).expanduser() / "teachers" / f"{known}.safetensors"
     try:
         kept_UH = load_file(path).get("vectors")
     except (OSError, SafetensorError):
         kept_UH = None  # there is none, or a damaged one
     if kept_UH is not None and len(kept_UH) == len(texts):
         return kept_UH
-    vectors_UH = _read(loaded, texts, precision)
+    vectors_UH = _read(config, loaded, texts)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(path) as beside:
@@ -66,19 +66,29 @@ def of(
 
 
 @torch.inference_mode()
-def _read(loaded: Loaded, texts: Sequence[tuple[str, bool]], precision: str) -> Tensor:
+def _read(config: TrainConfig, loaded: Loaded, texts: Sequence[tuple[str, bool]]) -> Tensor:
     network, manifest = loaded.network, loaded.manifest
     encoder = choosing.encoder(loaded, How())
     dual = Dual(manifest.scale, manifest.sentence_vectors)
     # An item has two options or more. Equal texts of a batch are read once.
     encoded, _ = encoder.encode([Item("", "", text, (text, text), None, cut=cut) for text, cut in texts])
     order = sorted(encoded, key=lambda example: example.longest)
-    device, dtype = next(network.parameters()).device, DTYPES.get(precision, torch.float32)
+    device = next(network.parameters()).device
+    dtype = DTYPES.get(config.trainer.precision, torch.float32)
     rows: dict[int, Tensor] = {}
-    with hastened(network), torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
-        for start in range(0, len(order), AT_ONCE):
-            batch = choosing.moved(encoder.collate(order[start : start + AT_ONCE]), device)
-            assert batch.context_rows is not None, "the teacher is a dual encoder"
-            found = sqrt(dual.scale) * dual.vectors(network, batch)[batch.context_rows].float()
-            rows |= dict(zip(batch.positions, found.half().cpu(), strict=True))
+    sizes = Shrinking(AT_ONCE, 1, "texts are read")
+
+    def read(size: int) -> dict[int, Tensor]:
+        batch = choosing.moved(encoder.collate(order[len(rows) : len(rows) + size]), device)
+        assert batch.context_rows is not None, "the teacher is a dual encoder"
+        found = sqrt(dual.scale) * dual.vectors(network, batch)[batch.context_rows].float()
+        return dict(zip(batch.positions, found.half().cpu(), strict=True))
+
+    half = torch.autocast(device.type, dtype, enabled=dtype != torch.float32)
+    with hastened(network), half, bars.progress(config.trainer.progress) as bar:
+        task = bar.add_task("reading with the teacher", total=len(order))
+        while len(rows) < len(order):
+            found = sizes(read)
+            rows |= found
+            bar.advance(task, len(found))
     return torch.stack([rows[place] for place in range(len(texts))])

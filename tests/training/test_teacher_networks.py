@@ -11,6 +11,8 @@ from figlang.config import MethodConfig, PathsConfig, TrainConfig, TrainerConfig
 from figlang.errors import FiglangError
 from figlang.evaluation import predicting
 from figlang.models import checkpoint
+from figlang.scoring.encode import Batch
+from figlang.scoring.head import Dual
 from figlang.training import teacher_vectors
 from figlang.training.teacher_networks import Texts, teach
 from figlang.types import Item, Split
@@ -164,3 +166,21 @@ def test_a_folder_that_cannot_be_written_to_keeps_none(home: Path, caplog: pytes
     split = Split("train", ITEMS, "x", "0", task="figqa")
     assert torch.equal(teach(wanted, split).vectors[0], teach(config(home, "other"), split).vectors[0])
     assert "the teacher's vectors are not kept" in caplog.text
+
+
+def test_texts_are_read_in_smaller_batches_if_memory_is_not_enough(
+    home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    split, vectors = Split("train", ITEMS, "x", "0", task="figqa"), Dual.vectors
+    whole = teach(config(home, "other"), split).vectors[0]
+
+    def few(self: Dual, network: torch.nn.Module, batch: Batch) -> torch.Tensor:
+        if len(batch.positions) > 2:
+            raise MemoryError
+        return vectors(self, network, batch)
+
+    monkeypatch.setattr(Dual, "vectors", few)
+    wanted = config(home, "other")
+    wanted.paths.cache = str(home / "another cache")
+    assert torch.allclose(teach(wanted, split).vectors[0], whole, atol=2e-3)
+    assert "memory is not enough; from now on at most 2 texts are read together" in caplog.text
