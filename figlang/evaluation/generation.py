@@ -22,6 +22,7 @@ from figlang.config.signature import digest
 from figlang.errors import FiglangError, NonFiniteError, one_line, owned
 from figlang.machine import bars
 from figlang.machine.limits import within
+from figlang.machine.shrinking import Shrinking
 from figlang.models.checkpoint import Loaded, Served
 from figlang.models.hosted.opened import Hosted, Opened
 from figlang.models.served import chatting
@@ -71,7 +72,8 @@ class Writer:
 
         Prompts of similar length are continued together. The same prompts with the same settings and batch
         size give the same text; at temperature 0 the other prompts and the batch size make no difference
-        beyond rounding.
+        beyond rounding. If memory is not enough for a batch, batches are halved from then on, and the log
+        says so.
 
         Raises FiglangError if prompt and answer do not fit into the network's window, and NonFiniteError if
         the network's scores are not numbers.
@@ -84,7 +86,18 @@ class Writer:
         check_room(prompts, ids, sampling.max_tokens, window)
         order = sorted(range(len(prompts)), key=lambda place: len(ids[place]))
         written: dict[int, list[str]] = {}
-        batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+        sizes = Shrinking(batch_size, 1, "prompts are continued")
+
+        def one_batch(size: int) -> dict[int, list[str]]:
+            batch = order[len(written) : len(written) + size]
+            try:
+                texts = self._continue([ids[place] for place in batch], sampling)
+            except NonFiniteError as error:
+                raise NonFiniteError(str(error), batch[error.place]) from error
+            return {
+                place: texts[row * sampling.n : (row + 1) * sampling.n] for row, place in enumerate(batch)
+            }
+
         torch.manual_seed(sampling.seed)
         # Only the tokens are taken from the model's own settings: a repetition penalty or the like would
         # draw from another distribution.
@@ -93,15 +106,12 @@ class Writer:
             bos_token_id=own.bos_token_id, eos_token_id=own.eos_token_id
         )
         try:
-            for batch in bars.track(batches, "writing") if progress else batches:
-                try:
-                    texts = self._continue([ids[place] for place in batch], sampling)
-                except NonFiniteError as error:
-                    raise NonFiniteError(str(error), batch[error.place]) from error
-                written.update(
-                    (place, texts[row * sampling.n : (row + 1) * sampling.n])
-                    for row, place in enumerate(batch)
-                )
+            with bars.progress(progress) as bar:
+                task = bar.add_task("writing", total=len(order))
+                while len(written) < len(order):
+                    found = sizes(one_batch)
+                    written |= found
+                    bar.advance(task, len(found))
         finally:
             self.network.generation_config = own
         return [written[place] for place in range(len(prompts))]

@@ -4,7 +4,7 @@ network."""
 import csv
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -120,6 +120,23 @@ def test_greedy_writing_takes_the_likeliest_token_whatever_the_batch() -> None:
     for _ in range(6):
         ids.append(int(plain(input_ids=torch.tensor([ids])).logits[0, -1].argmax()))
     assert together[0] == [TOKENIZER.decode(ids[-6:], skip_special_tokens=True)]
+
+
+def test_batches_become_smaller_if_memory_is_not_enough(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    writer, prompts = Writer(network("llama"), TOKENIZER), ["A", "The wall is a", "She is", "He", "It was"]
+    sampling, whole = SamplingConfig(temperature=0, max_tokens=4), Writer._continue
+    expected = writer.write(prompts, sampling)
+
+    def few(self: Writer, ids: Sequence[Sequence[int]], sampling: SamplingConfig) -> list[str]:
+        if len(ids) > 2:
+            raise MemoryError
+        return whole(self, ids, sampling)
+
+    monkeypatch.setattr(Writer, "_continue", few)
+    assert writer.write(prompts, sampling, batch_size=5) == expected
+    assert "from now on at most 2 prompts are continued together" in caplog.text
 
 
 def test_drawn_answers_follow_the_seed() -> None:
@@ -304,7 +321,7 @@ def test_figqa_has_several_answers_to_a_metaphor(run: Run) -> None:
         (["data.question=implied-by"], "has no questions about these items"),
         (["shots=2", "rated=/nowhere", "ratings=[a.csv]"], "key.json cannot be read"),
         (["sampling.top_p=2"], "sampling.top_p=2.0 must be above 0 and at most 1"),
-        (["data=winogrande_l"], "has no open questions"),
+        (["data=winogrande_l", "data.root=package:figlang/samples"], "has no open questions"),
     ],
 )
 def test_a_mistake_is_one_line(
