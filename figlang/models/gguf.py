@@ -92,7 +92,7 @@ def advice(source: str, folder: str) -> str:
     if (Path(folder) / "config.json").is_file():
         return ""
     file = next(iter(sorted(Path(folder).glob("*.gguf"))), None)
-    return f"; it holds no config.json; to read a GGUF file, give the file: {file}" if file else ""
+    return f"; to read a GGUF file, give the file: {file}" if file else ""
 
 
 def title(source: str) -> str:
