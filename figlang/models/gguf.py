@@ -80,6 +80,21 @@ def folder(source: str, cache: str) -> Path:
     return target
 
 
+def advice(source: str, folder: str) -> str:
+    """What to do about a source that cannot be loaded, if GGUF files have to do with it; else empty.
+
+    Args:
+        source: The source as it was given.
+        folder: The folder or hub id that was read.
+    """
+    if is_gguf(source):
+        return f"; if {folder}, made of it, is damaged, delete that folder"
+    if (Path(folder) / "config.json").is_file():
+        return ""
+    file = next(iter(sorted(Path(folder).glob("*.gguf"))), None)
+    return f"; to read a GGUF file, give the file: {file}" if file else ""
+
+
 def title(source: str) -> str:
     """The network in a GGUF file and its number of bits, by its name: "Some-8B in 4 bits, Q4_1".
 

@@ -193,13 +193,9 @@ def load(
     except Exception as error:  # a config.json with impossible sizes raises all kinds of errors
         if not isinstance(error, OSError) and explain(error, training=False):
             raise  # a lack of memory is not a fault of the files
-        converted = (
-            f"; if {source}, made of it, is damaged, delete that folder"
-            if gguf.is_gguf(model.name_or_path)
-            else ""
-        )
+        more_said = gguf.advice(model.name_or_path, source)
         raise FiglangError(
-            f"cannot load model {model.name_or_path!r} as {kind.__name__}: {damage(error)}{converted}"
+            f"cannot load model {model.name_or_path!r} as {kind.__name__}: {damage(error)}{more_said}"
         ) from error
     layout.settle(network, few, dtype)
     soundness.check_weights(model.name_or_path, network)

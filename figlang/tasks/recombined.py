@@ -51,8 +51,9 @@ def added(train: Split, data: DataConfig, kept_out: Iterable[Split] = ()) -> Spl
     made = recombined(train.items)
     if not made:
         raise FiglangError(
-            f"no two contexts of {train.source} have the same frame (as ADJECTIVE as, the NOUN of) and give "
-            "a new context, so data.recombined makes no items; leave it out"
+            f"no two contexts of the {counted(len(train.items), 'item')} that are read of {train.source} "
+            "have the same frame (as ADJECTIVE as, the NOUN of) and give a new context, so data.recombined "
+            "makes no items; leave it out, or read more items (data.limit)"
         )
     if data.recombined < len(made):
         made = random.Random(data.seed).sample(made, data.recombined)

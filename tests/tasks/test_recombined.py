@@ -78,7 +78,7 @@ def test_a_number_of_them_is_drawn_by_the_seed() -> None:
     every = added(split, replace(data, recombined=1000))
     assert len(every.items) == 6 + 6 * 5
     assert "30 items" in every.notes[-1]
-    with pytest.raises(FiglangError, match=r"no two contexts of train\.csv have the same frame"):
+    with pytest.raises(FiglangError, match=r"no two contexts of the 1 item that .* train\.csv have"):
         added(replace(split, items=items[:1]), data)
     with pytest.raises(FiglangError, match=r"and those of train\.csv are cut at a blank; leave it out"):
         added(replace(split, items=tuple(replace(item, cut=True) for item in items)), data)

@@ -120,8 +120,11 @@ def test_similarities_are_those_of_the_dual_encoders(home: Path) -> None:
     assert [len(rows) for rows in both.scores.values()] == [2, 2]
 
 
-def test_teachers_without_vectors_of_texts_have_no_similarities(home: Path) -> None:
+def test_teachers_without_vectors_of_texts_have_no_similarities(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     split = Split("train", ITEMS[:2], "x", "0", task="figqa")
+    monkeypatch.setattr(checkpoint, "load", lambda *_, **__: pytest.fail("a teacher is opened first"))
     with pytest.raises(FiglangError, match="reads a context with its options; add a dual encoder"):
         teach(config(home, "pair", similarity=1.0), split)
 
