@@ -73,7 +73,7 @@ class Writer:
         Prompts of similar length are continued together. The same prompts with the same settings and batch
         size give the same text; at temperature 0 the other prompts and the batch size make no difference
         beyond rounding. If memory is not enough for a batch, batches are halved from then on, and the log
-        says so.
+        says so; texts that are drawn are then others.
 
         Raises FiglangError if prompt and answer do not fit into the network's window, and NonFiniteError if
         the network's scores are not numbers.
