@@ -139,8 +139,7 @@ class MethodConfig(Section):
     similarity_weight: float = option(
         0.0,
         "dual, with a teacher_model that names a dual encoder. Weight of a second term of the loss, which "
-        "compares the similarities of all texts of a step with those that the teachers find that are dual "
-        "encoders.",
+        "compares the similarities of all texts of a step with those by the teachers that are dual encoders.",
         within=AMOUNT,
     )
     teacher_weight: float = option(
