@@ -47,11 +47,18 @@ def whole_file(path: Path) -> Iterator[Path]:
 
     Raises:
         OSError: If a write fails. It names `path`, because the error of a failed write names no file.
+        FiglangError: If the unfinished file or its folder was removed by someone else.
     """
     beside = beside_name(path)
     try:
         yield beside
         beside.replace(path)
+    except FileNotFoundError as error:
+        if str(error.filename) != str(beside):
+            raise
+        raise FiglangError(
+            f"cannot write {path}: something removed it or its folder meanwhile; run the command again"
+        ) from error
     except OSError as error:
         if error.filename is None or str(error.filename) == str(beside):
             error.filename = str(path)

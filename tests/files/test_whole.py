@@ -1,0 +1,33 @@
+"""A file gets its name when it is complete, and its folder may go while it is written."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from figlang.errors import FiglangError
+from figlang.files.whole import whole_file
+
+
+def gone(path: Path, opened: bool) -> None:
+    """Write a file whose folder is removed, either before it is opened or before it gets its name."""
+    with whole_file(path) as beside:
+        if opened:
+            beside.write_text("{}")
+        shutil.rmtree(path.parent)
+        if not opened:
+            beside.write_text("{}")
+
+
+@pytest.mark.parametrize("opened", [False, True])
+def test_a_folder_that_is_removed_meanwhile_is_named(tmp_path: Path, opened: bool) -> None:
+    path = tmp_path / "run" / "metrics.json"
+    path.parent.mkdir()
+    with pytest.raises(FiglangError, match="json: something removed it or its folder meanwhile"):
+        gone(path, opened)
+
+
+def test_another_file_that_is_missing_is_not_the_one_that_is_written(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="source"), whole_file(tmp_path / "copy") as beside:
+        beside.write_text((tmp_path / "source").read_text())
+    assert list(tmp_path.iterdir()) == []
