@@ -42,7 +42,8 @@ def kept(name: str) -> str:
     files = (CHECKPOINTS / name).glob("*.safetensors")
     size = sum(file.stat().st_size for file in files) / 1e6
     averaged = manifest.get("averaged") or ()
-    what = f"mean of {len(averaged)} seeds" if len(averaged) > 1 else f"seed {manifest['seed']}"
+    noun = "runs" if manifest.get("shares") else "seeds"
+    what = f"mean of {len(averaged)} {noun}" if len(averaged) > 1 else f"seed {manifest['seed']}"
     share = manifest.get("start_share")
     return f"{what}{f', {1 - share:g} of it' if share else ''}, {size:.1f} MB"
 
@@ -66,7 +67,8 @@ def released(folder: str | None = None) -> str:
     rows = []
     for name, manifest in content().items():
         metrics, backward = manifest["metrics"], manifest.get("backward") or {}
-        seeds = [seed["accuracy"] for seed in manifest["release"]["seeds"]]
+        of_recipe = [] if manifest.get("shares") else manifest["release"]["seeds"]
+        seeds = [seed["accuracy"] for seed in of_recipe]
         varied = f"{percent(mean(seeds))} ± {percent(stdev(seeds))}" if len(seeds) > 1 else ""
         beside = manifest["release"]["beside"][0]
         rows.append(

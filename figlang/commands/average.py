@@ -1,14 +1,14 @@
 """Average the weights of several seeds into one network: `runs=[a/seed0,a/seed1] output=a/mean`.
 
-With `start=0.5`, half of the mean is what the runs started from: a checkpoint, or for LoRA without a head the
-network as it comes. A single run can be averaged with it too. The result is a run folder, which
-`figlang release` takes.
+With `shares=[0.7,0.3]` the runs may be of several recipes. With `start=0.5`, half of the mean is what the
+runs started from: a checkpoint, or for LoRA without a head the network as it comes. A single run can be
+averaged with it too. The result is a run folder, which `figlang release` takes.
 """
 
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +32,16 @@ from figlang.models.manifest import MANIFEST, Manifest
 from figlang.release import averaging, card, narrowing
 from figlang.reports import showing
 from figlang.runs import results, systems
+from figlang.runs.systems import System
 from figlang.tasks import registry as data
+from figlang.training import displacement, likelihood
+from figlang.training.displacement import DISPLACED, Likelihood
 from figlang.types import Split
 
 # The entries of `training` in metrics.json that are measured per second.
 RATES = ("examples_per_second", "tokens_per_second", "peak_share")
+# What a manifest says of how a network was trained, in which runs with shares may differ.
+TRAINED = ("name", "method", "settings", "seed")
 
 
 @dataclass(frozen=True)
@@ -54,15 +59,16 @@ def main(config: AverageConfig) -> None:
     if folder.exists():
         raise FiglangError(f"{folder} already exists; take another output=FOLDER")
     runtime.start(0, config.trainer)
-    contents = _of_one_recipe(config.runs)
+    contents = _finished(config)
     parts = _parts(config)
     weights, adapters = averaging.mean(parts.models, config.rank, parts.shares, config.way, config.density)
     validation = _validation(config.runs[0], contents[0], config.paths)
     with whole_folder(folder) as beside:
         _write_model(beside / "model", config, parts, weights, adapters)
         loaded = opening.export(beside / "model", config)
+        likely = likelihood.of_export(loaded, validation.items)  # scoring may lay the weights out anew
         facts = predicting.predict(loaded, validation, beside, predicting.How(config.trainer.progress))
-        document = _document(config, contents, facts, validation, beside)
+        document = _document(config, contents, facts, validation, beside) | _measured(contents, likely)
         for name in ("config.yaml", "recipe.json"):
             shutil.copy(Path(config.runs[0]) / name, beside)
         write_text(beside / "model" / "README.md", card.card(loaded.manifest, document))
@@ -74,7 +80,8 @@ def _parts(config: AverageConfig) -> Parts:
     """The exports of the runs and, with a share, what they started from. Raises FiglangError for adapters of
     different networks."""
     runs = [Path(run) for run in config.runs]
-    models, shares = [run / "model" for run in runs], [(1 - config.start) / len(runs)] * len(runs)
+    models = [run / "model" for run in runs]
+    shares = [*config.shares] or [(1 - config.start) / len(runs)] * len(runs)
     if config.start and (origin := _origin(runs[0])) is not None:
         models, shares = [*models, origin], [*shares, config.start]
     known = [manifests.read(str(model), str(model), None) for model in models]
@@ -84,7 +91,21 @@ def _parts(config: AverageConfig) -> Parts:
                 f"the adapters of {models[0]} and {model} are for different networks and have no mean; "
                 "average adapters of one network"
             )
+        if config.shares and (differs := _differing(manifest, known[0])):
+            raise FiglangError(
+                f"{models[0]} and {model} differ in {' and '.join(differs)} and have no mean; average runs "
+                "of one network and one scoring"
+            )
     return Parts(models, shares, known)
+
+
+def _differing(manifest: Manifest, other: Manifest) -> list[str]:
+    """What of two networks differs, beside how they were trained."""
+    return [
+        field.name
+        for field in fields(manifest)
+        if field.name not in TRAINED and getattr(manifest, field.name) != getattr(other, field.name)
+    ]
 
 
 def _validation(run: str, content: Mapping[str, Any], paths: PathsConfig) -> Split:
@@ -110,11 +131,12 @@ def _write_model(
     first, start = parts.manifests[0], [config.start] if config.start else []
     way: list[Any] = [] if config.way == "mean" else [config.way, config.density]
     narrow = [f"rank {config.rank}"] if adapters is None and config.rank is not None else []
-    words = [card.mean_of(len(config.runs), config.start), *narrow, *map(str, way[:1])]
+    words = [card.mean_of(len(config.runs), config.start, config.shares), *narrow, *map(str, way[:1])]
+    told = [config.rank, *way, *start, *config.shares, *(manifest.settings for manifest in parts.manifests)]
     manifest = replace(
         first,
         method=", ".join([first.method, *words]),
-        settings=digest([config.rank, *way, *start, *(manifest.settings for manifest in parts.manifests)]),
+        settings=digest(told),
         seed=first.seed if len(config.runs) == 1 else None,
     )
     if adapters is None and config.rank is not None:
@@ -159,14 +181,27 @@ def _document(
     commands = [[*content.get("commands", []), content["command"]] for content in contents]
     return evaluated.document(folder) | {
         "data": first["data"],
-        "training": first["training"] | _cost([content["training"] for content in contents]),
         "commands": [command for several in commands for command in several],
-        "health": [finding for content in contents for finding in content["health"]],
         "contamination": first.get("contamination"),
         "averaged": [str(Path(run)) for run in config.runs],
         "start_share": config.start,
+        **({"shares": config.shares} if config.shares else {}),
         **({"teachers": list(teachers.values())} if teachers else {}),
     }
+
+
+def _measured(contents: Sequence[Mapping[str, Any]], likely: Likelihood | None) -> dict[str, Any]:
+    """The parts of metrics.json on the trainings: their cost, the findings in them, and how likely a causal
+    network found answers before, and the mean finds them now."""
+    trainings = [content["training"] for content in contents]
+    training = trainings[0] | _cost(trainings)
+    found = [finding for content in contents for finding in content["health"]]
+    if before := training.get("log_probs", {}).get("before"):
+        training["log_probs"] = displacement.facts(Likelihood(**before), likely)
+        found = [finding for finding in found if finding["code"] != DISPLACED]
+        if lower := displacement.warning(training["log_probs"]):
+            found.append({"code": DISPLACED, "epoch": training["exported_epoch"], "message": lower})
+    return {"training": training, "health": found}
 
 
 def _origin(run: Path) -> Path | None:
@@ -201,7 +236,7 @@ def _origin(run: Path) -> Path | None:
 
 
 def _cost(trainings: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
-    """Time of all seeds together, rates over that time (None where a seed has not measured one), and the
+    """Time of all runs together, rates over that time (None where a run has not measured one), and the
     largest memory."""
     seconds = sum(training["seconds"] for training in trainings)
     memory = max(
@@ -214,9 +249,14 @@ def _cost(trainings: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     return cost
 
 
-def _of_one_recipe(runs: list[str]) -> list[Mapping[str, Any]]:
-    """Read the metrics.json of each run. Raises FiglangError if runs have the same seed, or differ in another
-    setting."""
+def _finished(config: AverageConfig) -> list[Mapping[str, Any]]:
+    """Read the metrics.json of each run.
+
+    Raises:
+        FiglangError: Runs without shares have the same seed, or differ in another setting; or runs with
+            shares have other data.
+    """
+    runs = config.runs
     read = systems.read(runs)
     if unfinished := [system for system in read if "training" not in system.content]:
         raise FiglangError(f"{unfinished[0].folder} is not a finished run; figlang train makes one")
@@ -224,12 +264,26 @@ def _of_one_recipe(runs: list[str]) -> list[Mapping[str, Any]]:
         stored.check_training(
             system.folder / "metrics.json", dict(system.content), "train the run again, or put the file back"
         )
+    if config.shares:
+        if other := [system for system in read if _data(system) != _data(read[0])]:
+            raise FiglangError(
+                f"{other[0].folder} and {runs[0]} have other training or validation items; average runs of "
+                "the same data"
+            )
+        return [system.content for system in read]
     if other := [system for system in read if system.recipe != read[0].recipe]:
         raise FiglangError(
-            f"{other[0].folder} differs from {runs[0]} in more than its seed; average seeds of one recipe"
+            f"{other[0].folder} differs from {runs[0]} in more than its seed; average seeds of one recipe, "
+            "or say how much of each with shares=[…]"
         )
     systems.check_seeds(read)
     return [system.content for system in read]
+
+
+def _data(system: System) -> tuple[Any, ...]:
+    """What decides which items a run was trained and validated on, wherever their files lie."""
+    data = system.content["data"]
+    return {**data["settings"], "root": None}, data["train"]["sha256"], data["validation"]["sha256"]
 
 
 if __name__ == "__main__":

@@ -364,6 +364,7 @@ class Document(TypedDict, total=False):
     members: list[Member]
     teachers: list[Teacher]
     start_share: Share
+    shares: list[Share]
 
 
 @with_config(OPEN)

@@ -91,8 +91,8 @@ def _before_use(manifest: Manifest, document: Mapping[str, Any]) -> str:
 {chr(10).join(commands)}
 ```
 
-- {training["items"]} {form(training["items"], "item")}, {_epochs(training["epochs"])}, {training["steps"]} {form(training["steps"], "step")}, {training["precision"]}
-- {_cost(training, len(document.get("averaged", [])))}
+- {"run 1: " if document.get("shares") else ""}{training["items"]} {form(training["items"], "item")}, {_epochs(training["epochs"])}, {training["steps"]} {form(training["steps"], "step")}, {training["precision"]}
+- {_cost(training, document)}
 - training file sha256 `{data["train"]["sha256"]}`
 - validation file sha256 `{data["validation"]["sha256"]}`
 """
@@ -163,9 +163,10 @@ def _selected(document: Mapping[str, Any]) -> str:
     training = document["training"]
     text = SELECTED[training["selection"]].format(epoch=training["exported_epoch"])
     if averaged := document.get("averaged"):
-        share = document.get("start_share", 0.0)
-        text += f" Averaged in weights: {mean_of(len(averaged), share)}."
+        share, shares = document.get("start_share", 0.0), document.get("shares", [])
+        text += f" Averaged in weights: {mean_of(len(averaged), share, shares)}."
         text += " The start is what the training began from." if share else ""
+        text += " The runs stand in the order of their commands." if shares else ""
     return text
 
 
@@ -215,20 +216,26 @@ def _epochs(number: int) -> str:
     return f"{number} {form(number, 'epoch')}"
 
 
-def mean_of(seeds: int, start: float) -> str:
+def mean_of(runs: int, start: float, shares: Sequence[float]) -> str:
     """Describe a mean of weights in a formula.
 
-    `start` is the share of the network that the training started from.
+    Args:
+        runs: The number of runs.
+        start: The share of the network that the training started from.
+        shares: The shares of the runs; empty for seeds of one recipe, which have equal ones.
     """
-    own = "one seed" if seeds == 1 else f"mean of {seeds} seeds"
+    if shares:
+        return " + ".join(f"{share:g} × run {number}" for number, share in enumerate(shares, 1))
+    own = "one seed" if runs == 1 else f"mean of {runs} seeds"
     return f"{start:g} × start + {1 - start:g} × {own}" if start else own
 
 
-def _cost(training: Mapping[str, Any], averaged: int) -> str:
-    """Time and memory of a training, as far as they were measured; for a mean, those of all its seeds."""
-    parts = [
-        f"{training['seconds']:.0f} s of training" + (f", {averaged} seeds together" if averaged > 1 else "")
-    ]
+def _cost(training: Mapping[str, Any], document: Mapping[str, Any]) -> str:
+    """Time and memory of a training, as far as they were measured; for a mean, those of all its runs."""
+    averaged, noun = len(document.get("averaged", [])), "runs" if document.get("shares") else "seeds"
+    parts = [f"{training['seconds']:.0f} s of training"]
+    if averaged > 1:
+        parts.append(f"{averaged} {noun} together")
     if "tokens_per_second" in training:
         parts.append(f"{training['tokens_per_second']:,.0f} tokens a second")
         if training["peak_memory_mb"] is not None:
@@ -247,23 +254,7 @@ def _released(document: Mapping[str, Any]) -> str:
     """
     if (released := document.get("release")) is None:
         return ""
-    seeds, own = released["seeds"], released["run"]
-    which = f"seed {own['seed']}"
-    if len(averaged := document.get("averaged", [])) > 1:
-        which = mean_of(len(averaged), document.get("start_share", 0.0))
-    rows: list[tuple[Cell, ...]] = [
-        (
-            name.replace("_", " "),
-            percent(own[name]),
-            _spread(seed[name] for seed in seeds),
-            *(percent(seed[name]) for seed in seeds),
-        )
-        for name in own
-        if name != "seed"
-    ]
-    columns = ("of the runs", f"{which}, released", "mean ± sd", *(f"seed {seed['seed']}" for seed in seeds))
-    title = "One seed was trained" if len(seeds) == 1 else f"{len(seeds)} seeds were trained, in %"
-    text = f"\n## Seeds of the recipe\n\n{markdown(Table('seeds', title, columns, tuple(rows)))}"
+    text = _several(document) if document.get("shares") else _seeds(document)
     text += (
         f"\nThe runs are in float32. This folder is in {released['dtype']}, and what stands above was "
         "measured with it.\n"
@@ -285,6 +276,40 @@ def _released(document: Mapping[str, Any]) -> str:
         table = Table("elsewhere", "The run on other data", columns, tuple(cells))
         text += f"\n{markdown(table)}"
     return text + _beside(released.get("beside", ()))
+
+
+def _seeds(document: Mapping[str, Any]) -> str:
+    """The released seed, or mean of seeds, beside the seeds of its recipe."""
+    seeds, own = document["release"]["seeds"], document["release"]["run"]
+    which = f"seed {own['seed']}"
+    if len(averaged := document.get("averaged", [])) > 1:
+        which = mean_of(len(averaged), document.get("start_share", 0.0), ())
+    rows: list[tuple[Cell, ...]] = [
+        (
+            name.replace("_", " "),
+            percent(own[name]),
+            _spread(seed[name] for seed in seeds),
+            *(percent(seed[name]) for seed in seeds),
+        )
+        for name in own
+        if name != "seed"
+    ]
+    columns = ("of the runs", f"{which}, released", "mean ± sd", *(f"seed {seed['seed']}" for seed in seeds))
+    title = "One seed was trained" if len(seeds) == 1 else f"{len(seeds)} seeds were trained, in %"
+    return f"\n## Seeds of the recipe\n\n{markdown(Table('seeds', title, columns, tuple(rows)))}"
+
+
+def _several(document: Mapping[str, Any]) -> str:
+    """The mean of runs of several recipes beside them, in the order of their shares."""
+    runs, own = document["release"]["seeds"], document["release"]["run"]
+    rows: list[tuple[Cell, ...]] = [
+        (name.replace("_", " "), percent(own[name]), *(percent(run[name]) for run in runs))
+        for name in own
+        if name != "seed"
+    ]
+    columns = ("of the runs", "mean, released", *(f"run {number}" for number in range(1, len(runs) + 1)))
+    title = f"{len(runs)} runs were trained, in %"
+    return f"\n## Runs of the mean\n\n{markdown(Table('runs', title, columns, tuple(rows)))}"
 
 
 def _beside(evaluations: Sequence[Mapping[str, Any]]) -> str:

@@ -41,7 +41,10 @@ log = logging.getLogger("figlang")
 MEGABYTE = 2**20
 METRICS = ("accuracy", "pair_accuracy")
 # Keys of a run's metrics.json that the checkpoint keeps. The others are measured again.
-KEPT = ("command", "commands", "data", "training", "health", "averaged", "start_share", "teachers")
+KEPT = (
+    *("command", "commands", "data", "training", "health", "averaged", "start_share", "shares"),
+    "teachers",
+)
 # Files of a network that may name the folder that it came from.
 SETTINGS = (MANIFEST, CONFIG_NAME, "config.json", "tokenizer_config.json", "generation_config.json")
 TEXT = (".json", ".jsonl", ".md", ".yaml")
@@ -65,7 +68,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
     run, folder = Path(config.run), Path(config.output) / config.name
     _check_free(folder, config.overwrite)
     content = _finished(run)
-    seeds = _seeds(run, config.seeds, content.get("averaged", []))
+    seeds = _seeds(run, config.seeds, content)
     settings = settings_of_data(content["data"]["settings"], str(run / "metrics.json"))
     of_run = manifests.read(str(run / "model"), str(run), None)
     train, validation = data.for_training(settings, config.paths)
@@ -189,12 +192,17 @@ def _name_base(folder: Path) -> None:
         write_text(path, json.dumps(settings, indent=2, sort_keys=True) + "\n")
 
 
-def _seeds(run: Path, given: Sequence[str], averaged: Sequence[str]) -> list[System]:
-    """The runs of one recipe by seed.
+def _seeds(run: Path, given: Sequence[str], content: Mapping[str, Any]) -> list[System]:
+    """The runs of one recipe by seed; for a mean with shares, its runs in their order.
 
     They are the given ones; otherwise, for a mean, the runs that it is of; otherwise all finished runs beside
     `run`. `run` is one of them, unless it is a mean of several.
     """
+    averaged = content.get("averaged", [])
+    if content.get("shares"):
+        if given:
+            raise FiglangError(f"{run} is a mean of runs with shares, so it has no seeds; leave seeds= out")
+        return systems.read(averaged)
     beside = [str(path.parent) for path in sorted(run.parent.glob("seed*/metrics.json"))]
     own, others = ([], averaged) if len(averaged) > 1 else ([str(run)], beside)
     folders = list(dict.fromkeys([*own, *(str(Path(folder)) for folder in given or others)]))

@@ -13,6 +13,7 @@ from figlang.text.amounts import form
 
 MOST = 100  # items that are looked at
 TOGETHER = 8
+DISPLACED = "displaced"  # the code of the warning
 WORTH_SAYING = 0.1  # nats per token: if right answers become less likely by more, a warning says so
 
 Collate = Callable[[Sequence[EncodedStrings]], StringBatch]

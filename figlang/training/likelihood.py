@@ -1,21 +1,26 @@
 """How likely a training's causal network finds answers when it begins and when it ends, on its own device."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from pytorch_lightning.utilities import rank_zero_only
 
-from figlang.config import TrainConfig
+from figlang.config import PromptConfig, ScoringConfig, TrainConfig
 from figlang.evaluation import runtime
-from figlang.scoring.tree.branching import StringScorer
+from figlang.models.checkpoint import Loaded
+from figlang.scoring.requests import RequestEncoder
+from figlang.scoring.tree.anatomy import dissect
+from figlang.scoring.tree.branching import StringEncoder, StringScorer
+from figlang.scoring.wording import Wording
 from figlang.training import displacement
 from figlang.training.callbacks import Health
 from figlang.training.displacement import Likelihood
 from figlang.training.preparation import Prepared
 from figlang.training.strategies import SHARDED
+from figlang.types import Item
 
 log = logging.getLogger("figlang")
 
@@ -53,8 +58,28 @@ def displaced(
     if measured:
         log.info(displacement.sentence(measured))
     if lower := displacement.warning(measured):
-        health.note(exported, "displaced", lower)
+        health.note(exported, displacement.DISPLACED, lower)
     return measured
+
+
+def of_export(loaded: Loaded, items: Sequence[Item]) -> Likelihood | None:
+    """Measure an exported network on validation items, as a training measures its own; call before it scores.
+
+    Args:
+        loaded: The export on its device.
+        items: The validation items.
+
+    Returns:
+        The measurement; None for an encoder.
+    """
+    if not loaded.manifest.input_format.causal:
+        return None
+    scoring, network = ScoringConfig(**(loaded.manifest.scoring or {})), loaded.network.eval()
+    window = getattr(network.config.get_text_config(), "max_position_embeddings", None)
+    requests = RequestEncoder(loaded.tokenizer, loaded.bos(), scoring.overflow, window)
+    encoder = StringEncoder(requests, Wording(scoring, PromptConfig(), items[0].cut), sharing=False)
+    score = StringScorer(dissect(network))
+    return displacement.measure(network, score, encoder.encode(items), encoder.collate)
 
 
 def _likelihood(config: TrainConfig, ready: Prepared) -> Likelihood | None:

@@ -1,19 +1,28 @@
 """The options of `average`."""
 
 from dataclasses import dataclass, field
+from math import isclose
 
 from figlang.config.groups import PathsConfig, TrainerConfig
 from figlang.config.section import COUNT, RUNS, SHARE, Command, Range, option, words
 from figlang.errors import FiglangError
+from figlang.text.amounts import counted
 
 
 @dataclass
 class AverageConfig(Command):
     """Average the weights of runs that differ in their seed, and write the mean as a run. If the runs have
-    adapters, the changes that they make to the network are averaged."""
+    adapters, the changes that they make to the network are averaged. With shares= the runs may be of several
+    recipes."""
 
     runs: list[str] = words(RUNS)
     output: str = option("", "Folder of the averaged run.")
+    shares: list[float] = words(
+        "A share for each run, in their order, 1 together, for example [0.65,0.35]. Runs with shares may "
+        "differ in how they were trained (a model soup); their network, data and scoring are the same. "
+        "Empty: equal shares of seeds of one recipe.",
+        within=Range(least=0, most=1),
+    )
     rank: int | None = option(
         None,
         "Adapters: rank of the mean. null: the sum of the ranks of all runs, which is exact. Whole dual "
@@ -43,8 +52,21 @@ class AverageConfig(Command):
         super().__post_init__()
         if self.way != "mean" and self.start:
             raise FiglangError(f"way={self.way} cannot be used with start=; leave start= out")
+        if self.shares and self.start:
+            raise FiglangError("shares= cannot be used with start=; leave one of them out")
+        if self.shares:
+            self._check_shares()
         if len(self.runs) < (1 if self.start else 2) or not self.output:
             raise FiglangError(
                 "give two runs or more and a folder: figlang average RUN RUN … output=FOLDER; one "
                 "run with start=SHARE"
             )
+
+    def _check_shares(self) -> None:
+        if len(self.shares) != len(self.runs):
+            raise FiglangError(
+                f"shares= has {counted(len(self.shares), 'number')} for {counted(len(self.runs), 'run')}; "
+                "give one for each"
+            )
+        if not isclose(together := sum(self.shares), 1, abs_tol=1e-6):
+            raise FiglangError(f"the numbers of shares= are {together:g} together; give numbers that are 1")

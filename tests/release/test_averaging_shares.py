@@ -1,0 +1,134 @@
+"""The mean of runs of several recipes, and what is measured of a mean of causal networks."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from figlang.commands.average import main as average_command
+from figlang.commands.release import main as release_command
+from train import main as train_command
+
+FIXED = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1"]
+CAUSAL = ["debug=fast", "model=gpt2", "data.limit=8", "method.direction=both", "method.lr=0.01"]
+ANCHORED = ["method.anchor=positive", "method.anchor_weight=5"]
+
+
+def call(monkeypatch: pytest.MonkeyPatch, command: Any, *words: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["x.py", *words, *FIXED])
+    command()
+
+
+def content(folder: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((folder / "metrics.json").read_text())
+    return document
+
+
+def test_runs_of_two_recipes_with_shares_become_one_that_can_be_released(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [tmp_path / "anchored", tmp_path / "plain"]
+    call(monkeypatch, train_command, *CAUSAL, *ANCHORED, f"run={runs[0]}")
+    call(monkeypatch, train_command, *CAUSAL, f"run={runs[1]}")
+    two, mean = list(map(str, runs)), tmp_path / "mean"
+    with pytest.raises(SystemExit):
+        call(monkeypatch, average_command, *two, f"output={mean}")
+    assert "or say how much of each with shares=" in capsys.readouterr().err
+    call(monkeypatch, average_command, *two, "shares=[0.75,0.25]", f"output={mean}")
+    first, second, found = (load_file(folder / "model" / "model.safetensors") for folder in (*runs, mean))
+    name = next(name for name, value in first.items() if not torch.equal(value, second[name]))
+    torch.testing.assert_close(found[name], 0.75 * first[name] + 0.25 * second[name])
+    assert content(mean)["shares"] == [0.75, 0.25]
+    assert "contrastive-anchored, 0.75 × run 1 + 0.25 × run 2|" in content(mean)["signature"]
+
+    call(
+        monkeypatch,
+        release_command,
+        f"run={mean}",
+        "name=soup",
+        f"output={tmp_path}",
+        "against=[figqa_sample]",
+    )
+    card = (tmp_path / "soup" / "README.md").read_text()
+    assert "Averaged in weights: 0.75 × run 1 + 0.25 × run 2." in card
+    assert "| of the runs | mean, released | run 1 | run 2 |" in card
+    assert "- run 1: 8 items" in card
+    assert "s of training, 2 runs together" in card
+    for run in runs:
+        assert content(run)["command"].replace(f"{tmp_path}/", "") in card
+    with pytest.raises(SystemExit):
+        call(
+            monkeypatch, release_command, f"run={mean}", "name=no", f"output={tmp_path}", f"seeds=[{runs[0]}]"
+        )
+    assert "so it has no seeds; leave seeds= out" in capsys.readouterr().err
+
+
+def test_a_share_of_one_run_is_that_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [str(tmp_path / "seed0"), str(tmp_path / "seed1")]
+    for seed, run in enumerate(runs):
+        call(monkeypatch, train_command, *CAUSAL, f"seed={seed}", f"run={run}")
+    call(monkeypatch, average_command, *runs, "shares=[1,0]", f"output={tmp_path}/mean")
+    of_mean, of_run = content(tmp_path / "mean"), content(tmp_path / "seed0")
+    assert of_mean["training"]["log_probs"]["before"] == of_run["training"]["log_probs"]["before"]
+    for kind in ("gold", "wrong"):
+        expected = of_run["training"]["log_probs"]["after"][kind]
+        assert of_mean["training"]["log_probs"]["after"][kind] == pytest.approx(expected, abs=1e-4)
+
+
+def test_the_likelihood_of_a_mean_is_measured_and_not_that_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [tmp_path / "seed0", tmp_path / "seed1"]
+    for seed, run in enumerate(runs):
+        call(monkeypatch, train_command, *CAUSAL, f"seed={seed}", f"run={run}")
+    call(monkeypatch, average_command, *map(str, runs), f"output={tmp_path}/mean")
+    gold = [content(run)["training"]["log_probs"]["after"]["gold"] for run in (*runs, tmp_path / "mean")]
+    assert len(set(gold)) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["shares=[0.5]"], "shares= has 1 number for 2 runs; give one for each"),
+        (["shares=[0.5,0.4]"], "the numbers of shares= are 0.9 together; give numbers that are 1"),
+        (["shares=[1.5,-0.5]"], "must be at least 0 and at most 1"),
+        (["shares=[0.5,0.5]", "start=0.5"], "shares= cannot be used with start="),
+    ],
+)
+def test_shares_that_are_none_are_refused(
+    words: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        call(monkeypatch, average_command, "a", "b", *words, f"output={tmp_path}/mean")
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["data.limit=6"], "have other training or validation items; average runs of the same data"),
+        (["scoring=pmi"], "differ in scoring and have no mean; average runs of one network and one scoring"),
+    ],
+)
+def test_runs_that_do_not_measure_the_same_have_no_mean(
+    words: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    runs = [str(tmp_path / "one"), str(tmp_path / "other")]
+    call(monkeypatch, train_command, *CAUSAL, f"run={runs[0]}")
+    call(monkeypatch, train_command, *CAUSAL, *words, f"run={runs[1]}")
+    with pytest.raises(SystemExit):
+        call(monkeypatch, average_command, *runs, "shares=[0.5,0.5]", f"output={tmp_path}/mean")
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "mean").exists()
