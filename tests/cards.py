@@ -1,9 +1,15 @@
 """The code of a card: as it is printed, and with other texts in place of its own."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
+
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 
 def blocks(card: str) -> dict[str, str]:
@@ -27,6 +33,29 @@ def scores(card: str, folder: Path, context: str, options: Sequence[str]) -> lis
         code, changed = re.subn(rf"^{name} = .*$", lambda _, line=line: line, code, flags=re.MULTILINE)  # type: ignore[misc]
         assert changed == 1, name
     names: dict[str, Any] = {}
-    exec(code, names)
+    with gguf_read_once():
+        exec(code, names)
     found: list[float] = names["scores"].tolist()
     return found
+
+
+@contextmanager
+def gguf_read_once() -> Iterator[None]:
+    """Let transformers read a network and a tokenizer from a GGUF file once: each takes seconds."""
+    network, tokenizer = (
+        patch.object(auto, "from_pretrained", partial(_read, auto.from_pretrained))
+        for auto in (AutoModelForCausalLM, AutoTokenizer)
+    )
+    with network, tokenizer:
+        yield
+
+
+def _read(read: Callable[..., Any], source: str, **settings: Any) -> Any:
+    if "gguf_file" not in settings:
+        return read(source, **settings)
+    return deepcopy(_kept(read, source, **settings))  # adapters change the network
+
+
+@cache
+def _kept(read: Callable[..., Any], source: str, **settings: Any) -> Any:
+    return read(source, **settings)
