@@ -36,8 +36,8 @@ class Missed:
 def systems() -> tuple[str, ...]:
     """The released checkpoints that the page is about.
 
-    Of two that are made of the same runs, only the one without a share of their start is here, or one network
-    would count twice.
+    Of two that are made of the same runs, only the one without a share of their start is here, and of several
+    recipes' mean only what is released of them, or one network would count twice.
     """
     whole = [
         found["averaged"] for found in content().values() if found.get("averaged") and not _of_start(found)
@@ -47,6 +47,7 @@ def systems() -> tuple[str, ...]:
         for name, found in content().items()
         if found["metrics"]["accuracy"]["value"] >= LEAST
         and not (_of_start(found) and found["averaged"] in whole)
+        and not found.get("shares")
     )
 
 

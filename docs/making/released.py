@@ -196,7 +196,7 @@ def headline(readme: bool = False) -> str:
     """The rows of the first page, on Fig-QA dev: accuracy and pairs with intervals, and blind accuracy."""
     rows = []
     encoders = ("mpnet-figqa-large", "minilm-figqa-distilled", "minilm-figqa-large")
-    for name in (*encoders, "smollm2-figqa-large", "smollm2-multitask", "smollm2-figqa-large-lm"):
+    for name in (*encoders, "smollm2-figqa-pmi", "smollm2-multitask", "smollm2-figqa-large-lm"):
         manifest = content()[name]
         beside = manifest["release"]["beside"][0]
         rows.append(

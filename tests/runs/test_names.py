@@ -37,11 +37,12 @@ def test_the_released_checkpoints_have_names_that_people_would_give() -> None:
         "MiniLM",
         "MiniLM, multi-task",
         "MPNet, 0.25 × start + 0.75 × mean of 5 seeds",
-        "MPNet",
+        "MPNet, mean of 5 seeds",
         "SmolLM2, anchored loss, answer",
         "SmolLM2, anchored loss, pmi",
         "SmolLM2",
         "SmolLM2, LM loss",
+        "SmolLM2, anchored loss, 0.6 × run 1 + 0.2 × run 2 + 0.2 × run 3",
         "SmolLM2, multi-task",
     ]
 
