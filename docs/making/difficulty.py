@@ -36,8 +36,8 @@ class Missed:
 def systems() -> tuple[str, ...]:
     """The released checkpoints that the page is about.
 
-    Of two that are made of the same runs, only the one without a share of their start is here, and of several
-    recipes' mean only what is released of them, or one network would count twice.
+    Of two that are made of the same runs, only the one without a share of their start is here. A mean of
+    several recipes is not, because one of its runs is released itself. Else one network would count twice.
     """
     whole = [
         found["averaged"] for found in content().values() if found.get("averaged") and not _of_start(found)

@@ -201,7 +201,7 @@ def _seeds(run: Path, given: Sequence[str], content: Mapping[str, Any]) -> list[
     averaged = content.get("averaged", [])
     if content.get("shares"):
         if given:
-            raise FiglangError(f"{run} is a mean of runs with shares, so it has no seeds; leave seeds= out")
+            raise FiglangError(f"{run} is a mean of several recipes and has no seeds; leave seeds= out")
         return systems.read(averaged)
     beside = [str(path.parent) for path in sorted(run.parent.glob("seed*/metrics.json"))]
     own, others = ([], averaged) if len(averaged) > 1 else ([str(run)], beside)

@@ -64,7 +64,7 @@ def test_runs_of_two_recipes_with_shares_become_one_that_can_be_released(
         call(
             monkeypatch, release_command, f"run={mean}", "name=no", f"output={tmp_path}", f"seeds=[{runs[0]}]"
         )
-    assert "so it has no seeds; leave seeds= out" in capsys.readouterr().err
+    assert "is a mean of several recipes and has no seeds; leave seeds= out" in capsys.readouterr().err
 
 
 def test_a_share_of_one_run_is_that_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
