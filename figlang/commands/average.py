@@ -1,8 +1,8 @@
 """Average the weights of several seeds into one network: `runs=[a/seed0,a/seed1] output=a/mean`.
 
-With `shares=[0.7,0.3]` the runs may be of several recipes. With `start=0.5`, half of the mean is what the
-runs started from: a checkpoint, or for LoRA without a head the network as it comes. A single run can be
-averaged with it too. The result is a run folder, which `figlang release` takes.
+With `shares=[0.7,0.3]` the runs may be of several recipes, and released checkpoints too. With `start=0.5`,
+half of the mean is what the runs started from: a checkpoint, or for LoRA without a head the network as it
+comes. A single run can be averaged with it too. The result is a run folder, which `figlang release` takes.
 """
 
 import json
@@ -43,6 +43,9 @@ RATES = ("examples_per_second", "tokens_per_second", "peak_share")
 # What a manifest says of how a network was trained, in which runs with shares may differ.
 TRAINED = ("name", "method", "settings", "seed")
 
+# What may lie beside the files of a network.
+BESIDE = ("README.md", OWN, "config.yaml", "metrics.json", "predictions*.jsonl")
+
 
 @dataclass(frozen=True)
 class Parts:
@@ -59,8 +62,10 @@ def main(config: AverageConfig) -> None:
     if folder.exists():
         raise FiglangError(f"{folder} already exists; take another output=FOLDER")
     runtime.start(0, config.trainer)
-    contents = _finished(config)
-    parts = _parts(config)
+    finished = _finished(config)
+    parts = _parts(config)  # tells networks that differ before it is asked for their data
+    _check_data(finished)
+    contents = [system.content for system in finished]
     weights, adapters = averaging.mean(parts.models, config.rank, parts.shares, config.way, config.density)
     validation = _validation(config.runs[0], contents[0], config.paths)
     with whole_folder(folder) as beside:
@@ -69,8 +74,9 @@ def main(config: AverageConfig) -> None:
         likely = likelihood.of_export(loaded, validation.items)  # scoring may lay the weights out anew
         facts = predicting.predict(loaded, validation, beside, predicting.How(config.trainer.progress))
         document = _document(config, contents, facts, validation, beside) | _measured(contents, likely)
-        for name in ("config.yaml", "recipe.json"):
-            shutil.copy(Path(config.runs[0]) / name, beside)
+        for file in (Path(config.runs[0]) / name for name in ("config.yaml", "recipe.json")):
+            if file.is_file():  # a released checkpoint has no recipe.json
+                shutil.copy(file, beside)
         write_text(beside / "model" / "README.md", card.card(loaded.manifest, document))
         results.write(beside / "metrics.json", document)
     showing.show(document, folder, Console())
@@ -80,7 +86,7 @@ def _parts(config: AverageConfig) -> Parts:
     """The exports of the runs and, with a share, what they started from. Raises FiglangError for adapters of
     different networks."""
     runs = [Path(run) for run in config.runs]
-    models = [run / "model" for run in runs]
+    models = [_export(run) for run in runs]
     shares = [*config.shares] or [(1 - config.start) / len(runs)] * len(runs)
     if config.start and (origin := _origin(runs[0])) is not None:
         models, shares = [*models, origin], [*shares, config.start]
@@ -97,6 +103,11 @@ def _parts(config: AverageConfig) -> Parts:
                 "of one network and one scoring"
             )
     return Parts(models, shares, known)
+
+
+def _export(run: Path) -> Path:
+    """The network of a run, or of a released checkpoint, which has it beside its other files."""
+    return run / "model" if (run / "model").is_dir() else run
 
 
 def _differing(manifest: Manifest, other: Manifest) -> list[str]:
@@ -143,7 +154,7 @@ def _write_model(
         below = _below(Path(config.runs[0]))
         narrowing.export(weights, below, manifest, config.rank, model, config.paths.cache)
         return
-    shutil.copytree(parts.models[0], model, ignore=shutil.ignore_patterns("README.md", OWN))
+    shutil.copytree(parts.models[0], model, ignore=shutil.ignore_patterns(*BESIDE))
     save_file(dict(weights), model / averaging.weights_file(model), {"format": "pt"})
     if adapters is not None:
         write_text(model / CONFIG_NAME, json.dumps(adapters, indent=2) + "\n")
@@ -212,8 +223,13 @@ def _origin(run: Path) -> Path | None:
 
     Raises:
         FiglangError: If a whole network, or one with a head, began from no export, or if the export holds
-            another network now.
+            another network now; or if the folder is a released checkpoint, which does not say.
     """
+    if not (run / "recipe.json").is_file():
+        raise FiglangError(
+            f"{run} does not say what it began from, since it has no recipe.json; leave start= out, or give "
+            "the run itself"
+        )
     recipe = systems.read_recipe(run)
     name, began = recipe["settings"].get("model", {}).get("name_or_path"), recipe.get("start")
     added = averaging.adds_only(run / "model")
@@ -249,14 +265,16 @@ def _cost(trainings: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     return cost
 
 
-def _finished(config: AverageConfig) -> list[Mapping[str, Any]]:
-    """Read the metrics.json of each run.
+def _finished(config: AverageConfig) -> list[System]:
+    """Read the runs.
 
     Raises:
-        FiglangError: Runs without shares have the same seed, or differ in another setting; or runs with
-            shares have other data.
+        FiglangError: One is not finished; or runs without shares have the same seed, or differ in another
+            setting.
     """
     runs = config.runs
+    if missing := [run for run in runs if not Path(run).is_dir()]:
+        raise FiglangError(f"there is no folder {missing[0]}; give finished runs or released checkpoints")
     read = systems.read(runs)
     if unfinished := [system for system in read if "training" not in system.content]:
         raise FiglangError(f"{unfinished[0].folder} is not a finished run; figlang train makes one")
@@ -265,25 +283,33 @@ def _finished(config: AverageConfig) -> list[Mapping[str, Any]]:
             system.folder / "metrics.json", dict(system.content), "train the run again, or put the file back"
         )
     if config.shares:
-        if other := [system for system in read if _data(system) != _data(read[0])]:
-            raise FiglangError(
-                f"{other[0].folder} and {runs[0]} have other training or validation items; average runs of "
-                "the same data"
-            )
-        return [system.content for system in read]
+        return read
     if other := [system for system in read if system.recipe != read[0].recipe]:
         raise FiglangError(
             f"{other[0].folder} differs from {runs[0]} in more than its seed; average seeds of one recipe, "
             "or say how much of each with shares=[…]"
         )
     systems.check_seeds(read)
-    return [system.content for system in read]
+    return read
+
+
+def _check_data(finished: Sequence[System]) -> None:
+    """Raise FiglangError if runs have other items than the first one, wherever their files lie."""
+    first = finished[0]
+    for system in finished:
+        if _data(system) != _data(first):
+            raise FiglangError(
+                f"{system.folder} and {first.folder} have other training or validation items; average runs "
+                "of the same data"
+            )
 
 
 def _data(system: System) -> tuple[Any, ...]:
-    """What decides which items a run was trained and validated on, wherever their files lie."""
+    """What decides which items a run was trained and validated on. Settings that came later than the run have
+    their default."""
     data = system.content["data"]
-    return {**data["settings"], "root": None}, data["train"]["sha256"], data["validation"]["sha256"]
+    settings = replace(systems.data_of(system), root=None)
+    return settings, data["train"]["sha256"], data["validation"]["sha256"]
 
 
 if __name__ == "__main__":

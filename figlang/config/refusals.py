@@ -4,7 +4,8 @@ import re
 import sys
 from dataclasses import fields
 from difflib import get_close_matches
-from typing import Any, NoReturn
+from types import NoneType
+from typing import Any, NoReturn, get_args, get_origin
 
 from hydra.errors import HydraException
 
@@ -26,6 +27,9 @@ OTHER_VALUES = {
     "model": "; or give a hub id ORG/NAME, a folder with a slash (./NAME) or a FILE.gguf",
     "data": "; or give a file: data=FILE.csv, .tsv or .jsonl",
 }
+
+# What the types of options are called.
+KINDS = {float: "a number", int: "a whole number", bool: "true or false", str: "a text"}
 
 
 def refuse(error: Exception, root: Root | None = None) -> NoReturn:
@@ -108,7 +112,7 @@ def _for_people(message: str, words: list[str], root: Root | None) -> str:
     return (
         _several_values(message)
         or _unknown_preset(message, root)
-        or _single_value(message, root)
+        or _other_type(message, root)
         or _unknown_key(message, root)
         or message
     )
@@ -141,18 +145,29 @@ def _unknown_preset(message: str, root: Root | None) -> str | None:
     return f"{group}={name} is not a preset; {suggested}choose one of {', '.join(options)}{others}"
 
 
-def _single_value(message: str, root: Root | None) -> str | None:
-    single = re.search(
-        r"override ((?:\w+\.)?)(\w+)=(.*) Invalid value assigned: .* is not a ListConfig", message
+def _other_type(message: str, root: Root | None) -> str | None:
+    refused = re.search(
+        r"override ((?:\w+\.)?)(\w+)=(.*) (?:Value '|field '|Cannot |Invalid value assigned)",
+        message,
     )
-    if single is None:
+    if refused is None:
         return None
-    group, name, value = single.groups()
-    section = _schema(f"{group[:-1].capitalize()}Config") if group else root and root.schema
-    if section is None:
+    group, name, value = refused.groups()
+    section: Any = _schema(f"{group[:-1].capitalize()}Config") if group else root and root.schema
+    spec = next((spec for spec in fields(section) if spec.name == name), None) if section else None
+    if spec is None or (kind := _kind(spec.type)) is None:
         return None
-    sentence = next(spec.metadata["help"] for spec in fields(section) if spec.name == name)
-    return f"{group}{name}={value} is not a list in brackets: {sentence}"
+    return f"{group}{name}={value} is not {kind}: {spec.metadata['help']}"
+
+
+def _kind(annotation: Any) -> str | None:
+    """What the type of an option is called; None for a type without a name here."""
+    if get_origin(annotation) is dict:
+        return "numbers by name in braces, for example {a: 1, b: 0.5}"
+    if get_origin(annotation) is list:
+        return "a list in brackets" if get_args(annotation)[0] is str else "a list of numbers in brackets"
+    several = [each for each in get_args(annotation) or (annotation,) if each is not NoneType]
+    return KINDS.get(several[0]) if len(several) == 1 else None
 
 
 def _unknown_key(message: str, root: Root | None) -> str | None:

@@ -132,3 +132,33 @@ def test_runs_that_do_not_measure_the_same_have_no_mean(
         call(monkeypatch, average_command, *runs, "shares=[0.5,0.5]", f"output={tmp_path}/mean")
     assert said in capsys.readouterr().err
     assert not (tmp_path / "mean").exists()
+
+
+def test_released_checkpoints_of_two_recipes_have_a_mean_whatever_settings_came_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    adapters = [*CAUSAL, "peft=lora", "peft.target_modules=[c_attn]"]
+    call(monkeypatch, train_command, *adapters, *ANCHORED, f"run={tmp_path}/anchored")
+    call(monkeypatch, train_command, *adapters, f"run={tmp_path}/plain")
+    other = ["model=minilm", "method.direction=forward", f"run={tmp_path}/other"]
+    call(monkeypatch, train_command, *CAUSAL, *other)
+    for name in ("anchored", "plain"):
+        words = [f"run={tmp_path}/{name}", f"name={name}", f"output={tmp_path}/rel", "against=[figqa_sample]"]
+        call(monkeypatch, release_command, *words)
+    released = [str(tmp_path / "rel" / name) for name in ("anchored", "plain")]
+    document = content(Path(released[0]))
+    del document["data"]["settings"]["fold"]  # an older version had no such setting
+    (Path(released[0]) / "metrics.json").write_text(json.dumps(document))
+
+    call(monkeypatch, average_command, *released, "shares=[0.5,0.5]", f"output={tmp_path}/mean")
+    assert content(tmp_path / "mean")["shares"] == [0.5, 0.5]
+    files = {path.name for path in (tmp_path / "mean" / "model").iterdir()}
+    assert not files & {"metrics.json", "config.yaml", "predictions.jsonl"}
+    for words, said in (
+        ([released[0], str(tmp_path / "other"), "shares=[0.5,0.5]"], "are for different networks"),
+        ([released[0], str(tmp_path / "nothing"), "shares=[0.5,0.5]"], "there is no folder"),
+        ([released[0], "start=0.5"], "does not say what it began from"),
+    ):
+        with pytest.raises(SystemExit):
+            call(monkeypatch, average_command, *words, f"output={tmp_path}/no")
+        assert said in capsys.readouterr().err

@@ -1,0 +1,33 @@
+"""Errors of Hydra and OmegaConf become one line for people."""
+
+import sys
+from typing import Any
+
+import pytest
+
+from figlang.commands.average import main as average_command
+from train import main as train_command
+
+
+@pytest.mark.parametrize(
+    ("command", "word", "said"),
+    [
+        (train_command, "method.lr=abc", "method.lr=abc is not a number: Peak learning rate."),
+        (train_command, "method.lr=null", "method.lr=null is not a number: Peak learning rate."),
+        (train_command, "data.limit=2.5", "data.limit=2.5 is not a whole number: Use only"),
+        (train_command, "data.strict=perhaps", "data.strict=perhaps is not true or false: Stop"),
+        (train_command, "model.name=[a]", "model.name=[a] is not a text: Name in reports and run folders."),
+        (train_command, "data.mix=3", "data.mix=3 is not numbers by name in braces, for"),
+        (average_command, "shares=[a,1]", "shares=[a,1] is not a list of numbers in brackets: A share"),
+        (average_command, "shares=1", "shares=1 is not a list of numbers in brackets: A share"),
+        (average_command, "runs=a", "runs=a is not a list in brackets: Run folders"),
+        (average_command, "rank=x", "rank=x is not a whole number: Adapters: rank of the mean."),
+    ],
+)
+def test_a_value_of_another_type_is_named_with_what_the_option_is(
+    command: Any, word: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["x.py", word])
+    with pytest.raises(SystemExit):
+        command()
+    assert capsys.readouterr().err.startswith(f"error: {said}")
