@@ -1,6 +1,7 @@
 """Tables of the released checkpoints, from the metrics.json in each of their folders."""
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from statistics import mean, stdev
@@ -119,21 +120,19 @@ def _base(row: Mapping[str, str]) -> dict[str, Any] | None:
 
 
 def across() -> str:
-    """Released checkpoints and their bases on the three benchmarks: accuracy, blind accuracy and gain."""
+    """Released checkpoints and their bases on the three benchmarks: accuracy, blind accuracy and gain.
+
+    A base has a row for each length at which its texts were cut, if that changes a number.
+    """
     rows: list[list[str]] = []
-    bases: dict[tuple[str, str, str], list[str]] = {}
+    bases: dict[tuple[str, ...], dict[str, list[str]]] = {}
     for name, manifest in content().items():
         for beside in manifest["release"]["beside"]:
-            data = BENCHMARKS[beside["data_name"]]
-            rows.append([name, data, beside["scoring"], *_three(beside), estimate(beside["difference"])])
-            base = BASES[manifest["model"]]
-            bases[base, data, beside["scoring"]] = [
-                base,
-                data,
-                beside["scoring"],
-                *_three(beside["base"]),
-                "",
-            ]
+            data, scoring = BENCHMARKS[beside["data_name"]], beside["scoring"]
+            rows.append([name, data, scoring, *_three(beside), estimate(beside["difference"])])
+            length = re.search(r"\|max_length:(\d+)\|", beside["signature"])
+            measured = bases.setdefault((BASES[manifest["model"]], data, scoring), {})
+            measured[length[1] if length else ""] = _three(beside["base"])
     heads = [
         "system",
         "data",
@@ -143,7 +142,10 @@ def across() -> str:
         "gain over blind",
         "won or lost against its base",
     ]
-    rows += bases.values()
+    for (base, data, scoring), measured in bases.items():
+        several = len({tuple(three) for three in measured.values()}) > 1
+        for length, three in measured.items() if several else [*measured.items()][:1]:
+            rows.append([base, data, f"{scoring}, {length} tokens" if several else scoring, *three, ""])
     rows.sort(key=_order)
     return table(heads, rows, texts=3)
 

@@ -15,6 +15,19 @@ def test_every_item_that_all_systems_miss_is_judged() -> None:
     assert set(notes.values()) <= JUDGEMENTS
 
 
+def test_the_judged_sample_is_the_one_that_was_drawn() -> None:
+    rows = measured.read("figqa_difficulty_sample")
+    drawn = [(item.item, str(len(item.systems))) for item in difficulty.sampled()]
+    assert [(row["item"], row["missed by"]) for row in rows] == drawn
+    assert {row["judgement"] for row in rows} <= JUDGEMENTS
+
+
+def test_the_page_says_how_many_checkpoints_it_counts() -> None:
+    page = (measured.RESULTS / "difficulty.md").read_text(encoding="utf-8")
+    assert (len(difficulty.systems()), len(list(difficulty.CHECKPOINTS.glob("*/metrics.json")))) == (8, 11)
+    assert "Eight of the eleven checkpoints are counted." in page
+
+
 def test_items_are_counted_by_system() -> None:
     items, systems = difficulty.items(), difficulty.systems()
     assert len(systems) > 1
