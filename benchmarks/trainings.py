@@ -1,4 +1,4 @@
-"""Training beside what people run today: `make bench`, or `python benchmarks/trainings.py --data DIR`.
+"""Training beside what people run today: `make bench ARGS="--data DIR"`.
 
 figlang, the Trainer of transformers (`pair`), sentence-transformers' trainer with
 MultipleNegativesRankingLoss (`dual`), both with peft's adapters for LoRA, and TRL's DPO and SimPO (causal
@@ -20,6 +20,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.command import in_one_line
 from benchmarks.load import busy
 from benchmarks.rivals import SIDES, Training
 from figlang.config import TrainConfig
@@ -96,12 +97,13 @@ def _range(ratios: list[float]) -> str:
     return f"{median(ratios):.2f} ({min(ratios):.2f}–{max(ratios):.2f})"
 
 
+@in_one_line
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     data = os.environ.get("FIGLANG_DATA")
-    parser.add_argument("--data", default=data, required=data is None, help="default FIGLANG_DATA")
+    parser.add_argument("--data", default=data, required=not data, help="default FIGLANG_DATA")
     parser.add_argument("--models", nargs="+", default=["minilm", "mpnet", "smollm2"], choices=list(ITEMS))
     parser.add_argument("--ways", nargs="+", default=list(AGAINST), choices=list(AGAINST))
     parser.add_argument("--peft", nargs="+", default=["lora", "none"], choices=["lora", "none"])

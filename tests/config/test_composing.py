@@ -90,23 +90,56 @@ def test_every_preset_composes_and_says_what_it_is(group: str, name: str) -> Non
 
 
 FAMILIES = (
-    *("qwen3_", "llama3_", "gemma3_", "smollm3", "olmo"),
+    *("qwen3_", "llama", "gemma", "smollm3", "olmo"),
     *("modernbert", "deberta", "mdeberta", "xlm", "mmbert"),
 )
+LARGER = [name for name in MODELS if name.startswith(FAMILIES)]
+# The arithmetic of docs/guides/big-models.md: GB for a billion weights, what the rest takes, and cards.
+BYTES = {"float32": 4.0, "bfloat16": 2.0}
+TRAINED_BYTES, FOUR_BITS, REST = 16.0, 0.55, 3.0
+CARDS = (4, 6, 8, 12, 16, 24, 32, 40, 48, 80)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        path.stem
-        for path in sorted((CONF / "model").glob("*.yaml"))
-        if any(path.stem.startswith(family) for family in FAMILIES)
-    ],
-)
+def text_of(name: str) -> str:
+    return (CONF / "model" / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", LARGER)
 def test_a_preset_of_a_larger_model_says_which_card_it_needs(name: str) -> None:
-    lines = (CONF / "model" / f"{name}.yaml").read_text().splitlines()
-    (said,) = (line for line in lines if line.startswith("# Card, by arithmetic: "))
-    assert re.findall(r"\d+ GB", said)
+    text = text_of(name)
+    lines = re.findall(
+        r"^# Card, by arithmetic for ([\d.]+) billion weights(?:, ([\d.]+) of .*?)?: (.+)$", text, re.M
+    )
+    ((weights, embeddings, said),) = lines
+    held = float(weights) * BYTES[re.findall(r"^  dtype: (\w+)$", text, re.M)[0]]
+    four_bits = 2 * float(embeddings or 0) + FOUR_BITS * (float(weights) - float(embeddings or 0))
+    needed = {
+        "evaluation": held,
+        "all weights trained": TRAINED_BYTES * float(weights),
+        "peft=lora": held,
+        "peft=qlora": four_bits,
+    }
+    uses = [re.fullmatch(r"(.+) (\d+) GB(?: \(or a CPU\))?", each) for each in said.split(", ")]
+    assert {use[1]: int(use[2]) for use in uses if use} == {
+        use[1]: next(card for card in CARDS if card >= needed[use[1]] + REST) for use in uses if use
+    }
+    assert uses
+    assert all(uses)
+
+
+@pytest.mark.parametrize("name", LARGER)
+def test_a_preset_of_a_larger_model_says_its_precision_bos_and_learning_rate(name: str) -> None:
+    text, config = text_of(name), compose("train", TrainConfig, [f"model={name}"])
+    assert f"\n  dtype: {config.model.dtype}\n" in text
+    assert config.model.family != "causal" or re.findall(r'^  bos: "?(\w+)"?$', text, re.M) == [
+        config.model.bos
+    ]
+    by_lm = re.findall(r"^# Learning rate: (\S+), with method=lm (\S+)\. ", text, re.M)
+    if by_lm:  # the line is about the methods' own rates
+        lm = compose("train", TrainConfig, [f"model={name}", "method=lm"])
+        assert tuple(map(float, by_lm[0])) == (config.method.lr, lm.method.lr)
+    else:
+        assert [float(each) for each in re.findall(r"^  lr: (\S+)$", text, re.M)] == [config.method.lr]
 
 
 @pytest.mark.parametrize("name", CAUSAL)

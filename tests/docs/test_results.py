@@ -46,6 +46,17 @@ def test_every_table_is_on_a_page() -> None:
     assert {name for name in TABLES if f"{{{{ measured {name} }}}}" not in pages} == set()
 
 
+def test_every_page_is_in_the_navigation_and_every_result_in_its_list() -> None:
+    docs = measured.ROOT / "docs"
+    navigation = (measured.ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    pages = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
+    assert set(re.findall(r"- (\S+\.md)$", navigation, re.MULTILINE)) == pages
+    listed = set(
+        re.findall(r"^\| \[.+?\]\((\w+\.md)\)", (docs / "results" / "index.md").read_text(), re.MULTILINE)
+    )
+    assert listed == {path.name for path in (docs / "results").glob("*.md")} - {"index.md"}
+
+
 def test_no_measured_table_is_typed() -> None:
     for path in sorted((measured.ROOT / "docs" / "results").glob("*.md")):
         lines = path.read_text(encoding="utf-8").splitlines()

