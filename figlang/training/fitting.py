@@ -5,7 +5,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -107,7 +107,8 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
         FiglangError: If a loss is not finite, or if the checkpoint cannot be resumed from.
         SystemExit: If the fit is stopped by a signal.
     """
-    network, method = ready.network, config.method
+    network, method = ready.network, saving.settled(ready.network, config.method)
+    config = replace(config, method=method)
     counted = throughput.forget_peak()
     ready, likely = likelihood.as_it_begins(config, ready)
     batches, steps = batches_of(config, ready)

@@ -86,6 +86,11 @@ class PeftConfig(Section):
     )
 
     def __post_init__(self) -> None:
+        if self.init == "loftq":  # peft has it, so users know the word
+            raise FiglangError(
+                "peft.init=loftq is not offered, since peft computes it on a GPU only and without the factor "
+                "alpha / r; leave peft.init out, which begins with adapters that change nothing"
+            )
         super().__post_init__()
         names = self.target_modules
         listed = isinstance(names, list) and names and all(isinstance(name, str) and name for name in names)
