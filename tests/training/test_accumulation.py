@@ -131,7 +131,7 @@ def test_other_errors_are_not_repeated() -> None:
 
 @pytest.mark.parametrize("wrong", ["0", "-1", "two", "1.5", ""])
 def test_a_wrong_number_of_parts_is_refused(wrong: str) -> None:
-    with pytest.raises(FiglangError, match="must be auto or a number above 0"):
+    with pytest.raises(FiglangError, match="must be auto or a whole number above 0"):
         MethodConfig(accumulate=wrong)
 
 

@@ -89,7 +89,7 @@ class PeftConfig(Section):
         if self.init == "loftq":  # peft has it, so users know the word
             raise FiglangError(
                 "peft.init=loftq is not offered, since peft computes it on a GPU only and without the factor "
-                "alpha / r; leave peft.init out, which begins with adapters that change nothing"
+                "alpha / r; choose another, such as pissa, or leave it out"
             )
         super().__post_init__()
         names = self.target_modules
