@@ -80,7 +80,9 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
         try:
             import optuna
         except ModuleNotFoundError as error:
-            raise FiglangError("hydra/sweeper=optuna needs Optuna: `pip install figlang[search]`") from error
+            raise FiglangError(
+                "hydra/sweeper=optuna needs Optuna: `pip install 'figlang[search]'`"
+            ) from error
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         fixed, space = self._space(arguments)
         self.seeds = self._seeds(space)

@@ -61,6 +61,7 @@ def main(config: AverageConfig) -> None:
     folder = Path(config.output)
     if folder.exists():
         raise FiglangError(f"{folder} already exists; take another output=FOLDER")
+    runtime.device(config.trainer)  # refuses one that is not here before anything is read
     runtime.start(0, config.trainer)
     finished = _finished(config)
     parts = _parts(config)  # tells networks that differ before it is asked for their data

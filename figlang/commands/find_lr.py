@@ -27,8 +27,9 @@ log = logging.getLogger("figlang")
 
 @entry("find_lr")
 def main(config: FindLrConfig) -> None:
-    config = runtime.settled(config)
+    config = agreement.settled(runtime.settled(config))
     agreement.check(config)
+    runtime.device(config.trainer)  # refuses one that is not here before anything is read
     folder = Path(str(config.run))
     if (folder / "recipe.json").exists():
         raise FiglangError(f"{folder} holds a training; give another folder with run=")

@@ -107,6 +107,8 @@ def _asking(config: JudgeConfig, model: Loaded | Served) -> rubrics.Asking | Non
 
 def _model(config: JudgeConfig) -> Loaded | Served:
     """The judge on its device."""
+    if config.model is None or not config.model.served:
+        runtime.device(config.trainer)  # refuses one that is not here before anything is read
     runtime.start(config.seed, config.trainer)
     cache = config.paths.cache
     if config.model is not None and config.model.served:

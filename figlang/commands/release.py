@@ -17,6 +17,8 @@ from figlang.runs import recomputed
 
 @entry("release")
 def main(config: ReleaseConfig) -> None:
+    if config.run:
+        runtime.device(config.trainer)  # refuses one that is not here before anything is read
     runtime.start(0, config.trainer)
     folder = (
         releasing.release(config, data_presets(config.against)) if config.run else releasing.annotate(config)

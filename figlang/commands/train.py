@@ -34,12 +34,14 @@ log = logging.getLogger("figlang")
 @entry("train", concluding.conclude_multirun)
 def main(config: TrainConfig) -> None:
     console = Console()
-    config = runtime.settled(config)
+    config = agreement.settled(runtime.settled(config))
     if config.method.selection == "none" and multirun.search_begins():
         log.warning(
             "no setting will be marked as the best: method.selection=heldout measures what chooses it"
         )
     agreement.check(config)
+    if config.overwrite or not runs.Run(Path(str(config.run))).metrics.exists():
+        runtime.device(config.trainer)  # a finished run is shown again without it
     train, validation = data.for_training(config.data, config.paths)
     others = [
         (also, data.load("validation", also, config.paths)) for also in data_presets(config.also, config.data)

@@ -3,7 +3,9 @@
 import importlib.util
 from typing import Any
 
-from figlang.config.groups import ModelConfig
+from figlang.config.groups import MethodConfig, ModelConfig
+from figlang.config.verbs.evaluate import EvaluateConfig
+from figlang.config.verbs.train import TrainConfig
 from figlang.errors import FiglangError
 from figlang.files.sources import PACKAGE, package_path
 
@@ -13,10 +15,17 @@ SPOKEN = {
     "anthropic": ("anthropic", "anthropic"),
     "google": ("google.genai", "google"),
 }
+# The package and the extra of each optimizer that torch does not have.
+OPTIMIZERS = {
+    "adamw_8bit": ("bitsandbytes", "large"),
+    "adamw_8bit_paged": ("bitsandbytes", "large"),
+    "lion": ("lion_pytorch", "optimizers"),
+    "schedule_free": ("schedulefree", "optimizers"),
+}
 
 
 def check_packages(config: Any) -> None:
-    """Check that the packages which a model needs are installed.
+    """Check that the packages which a model and its training need are installed.
 
     Args:
         config: The options of any verb.
@@ -25,10 +34,10 @@ def check_packages(config: Any) -> None:
         FiglangError: One is not. It says what to type.
     """
     model = getattr(config, "model", None)
-    if isinstance(model, ModelConfig) and model.engine == "vllm" and importlib.util.find_spec("vllm") is None:
-        raise FiglangError(
-            "model.engine=vllm needs the package vllm; install it: pip install 'figlang[vllm]'"
-        )
+    if isinstance(config, TrainConfig):
+        _check_training(config)
+    if isinstance(config, EvaluateConfig):
+        _check_engine(config)
     if not isinstance(model, ModelConfig) or getattr(config, "checkpoint", None) is not None:
         return
     if not getattr(config, "opens_model", True):
@@ -43,9 +52,37 @@ def check_packages(config: Any) -> None:
         (model.served, *SPOKEN[model.api], f"model.api={model.api}"),
     ):
         if wanted and not _installed(module):
-            raise FiglangError(
-                f"{what} needs the package {module}; install it: pip install 'figlang[{extra}]'"
-            )
+            raise FiglangError(_missing(what, module, extra))
+
+
+def _check_engine(config: EvaluateConfig) -> None:
+    model = config.model
+    if model.engine != "vllm":
+        return
+    if config.checkpoint is None and not model.causal:
+        raise FiglangError(
+            f"model.engine={model.engine} is for causal models, but model={model.name} is an encoder; leave "
+            "model.engine out"
+        )
+    if not _installed("vllm"):
+        raise FiglangError(_missing("model.engine=vllm", "vllm", "vllm"))
+
+
+def _check_training(config: TrainConfig) -> None:
+    method, strategy = config.method, config.trainer.strategy
+    package, extra = OPTIMIZERS.get(method.optimizer, ("", ""))
+    if package and not _installed(package):
+        # Some presets of trainer= ask for one, which their users may not know.
+        raise FiglangError(
+            f"{_missing(f'method.optimizer={method.optimizer}', package, extra)}, or add "
+            f"method.optimizer={MethodConfig.optimizer}"
+        )
+    if strategy.startswith("deepspeed") and not _installed("deepspeed"):
+        raise FiglangError(_missing(f"trainer.strategy={strategy}", "deepspeed", "deepspeed"))
+
+
+def _missing(what: str, package: str, extra: str) -> str:
+    return f"{what} needs the package {package}; install it: pip install 'figlang[{extra}]'"
 
 
 def _installed(module: str) -> bool:

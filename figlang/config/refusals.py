@@ -108,7 +108,7 @@ def _for_people(message: str, words: list[str], root: Root | None) -> str:
                 "trained run by checkpoint=FOLDER"
             )
     if "'hydra/launcher/submitit_" in message:
-        return "hydra/launcher=submitit_… needs the launcher for jobs: `pip install figlang[slurm]`"
+        return "hydra/launcher=submitit_… needs the launcher for jobs: `pip install 'figlang[slurm]'`"
     return (
         _several_values(message)
         or _unknown_preset(message, root)

@@ -55,10 +55,7 @@ def expanded(root: Root, words: Sequence[str], folder: Path) -> list[str]:
     if "data" in root.presets:
         ways["data"] = _data
     if "method" in root.presets:
-        # The preset's number of items stays, and steps are cut if the memory is not enough.
-        ways["method.batch_size"] = lambda value: [
-            "method.accumulate=auto" if value == "auto" else f"method.batch_size={value}"
-        ]
+        ways["method.batch_size"] = partial(_batch_size, words=words)
         for name in ("method.teacher", "method.teacher_model"):
             ways[name] = partial(_listed, name, words=words)
     if root.schema is CombineConfig:
@@ -73,6 +70,19 @@ def expanded(root: Root, words: Sequence[str], folder: Path) -> list[str]:
         key, equals, value = word.partition("=")
         made += ways[key](value) if equals and key in ways and value else [word]
     return made + _format(root, words)
+
+
+def _batch_size(value: str, words: Sequence[str]) -> list[str]:
+    """The preset's number of items stays under auto, and steps are cut if the memory is not enough."""
+    if value != "auto":
+        return [f"method.batch_size={value}"]
+    cut = next((word for word in words if word.startswith("method.accumulate=")), "method.accumulate=auto")
+    if cut != "method.accumulate=auto":
+        raise FiglangError(
+            f"method.batch_size=auto chooses the parts of a step itself, and {cut} says how many; leave one "
+            "out"
+        )
+    return [cut]
 
 
 def _loggers(value: str) -> list[str]:

@@ -52,9 +52,11 @@ def items(config: EvaluateConfig) -> Split:
         The split. Its first notes are logged.
 
     Raises:
-        FiglangError: The items cannot be loaded, or the checkpoint was trained on another random division of
-            them.
+        FiglangError: The device is not on this machine, the items cannot be loaded, or the checkpoint was
+            trained on another random division of them.
     """
+    if config.checkpoint is not None or not config.model.served:
+        runtime.device(config.trainer)  # refuses one that is not here before anything is read
     runtime.start(config.seed, config.trainer)
     keep_little_code()
     split = unseen(config, data.load(config.split, config.data, config.paths))

@@ -38,6 +38,8 @@ def look(config: CreateConfig, split: Split) -> Iterator[Unaided]:
     Raises:
         FiglangError: A model cannot be opened, or hides no context.
     """
+    if config.checkpoints or (config.model is not None and not config.model.served):
+        runtime.device(config.trainer)  # refuses one that is not here before anything is read
     runtime.start(config.seed, config.trainer)
     common = EvaluateConfig(
         method=config.method,

@@ -59,7 +59,7 @@ def folder(source: str, cache: str) -> Path:
     absent = [name for name in ("gguf", "accelerate") if importlib.util.find_spec(name) is None]
     if absent:
         raise FiglangError(
-            f"reading {path.name} needs {' and '.join(absent)}; install with `pip install figlang[gguf]`"
+            f"reading {path.name} needs {' and '.join(absent)}; install with `pip install 'figlang[gguf]'`"
         )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

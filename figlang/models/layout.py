@@ -47,7 +47,7 @@ def arguments(model: ModelConfig) -> dict[str, Any]:
         absent = [name for name in packages if importlib.util.find_spec(name) is None]
         if absent:
             raise FiglangError(
-                f"{setting} needs {' and '.join(absent)}; install with `pip install figlang[large]`"
+                f"{setting} needs {' and '.join(absent)}; install with `pip install 'figlang[large]'`"
             )
     given: dict[str, Any] = {"device_map": model.device_map}
     if model.quantization == "8bit":

@@ -25,6 +25,7 @@ from peft import (
 from peft.tuners.tuners_utils import BaseTunerLayer
 from peft.utils import CONFIG_NAME, SAFETENSORS_WEIGHTS_NAME
 from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING as USUAL
+from peft.utils.other import get_pattern_key
 from pydantic import Field, TypeAdapter
 from pydantic_core import from_json
 from safetensors import SafetensorError
@@ -113,6 +114,7 @@ def adapt(
         target_modules=target_modules, exclude_modules=excluded, **common, **_low_rank(peft)
     )
     names = kinds.targeted(network, target_modules, excluded)
+    _check_named(peft, names)
     mutates = peft.init in differences.MUTATING
     before = differences.whole_state(network) if mutates and base == OWN else None
     given = given or calibrated.Given()
@@ -131,6 +133,25 @@ def adapt(
         differences.remember(adapted)
         vars(adapted)["whole_before"] = before
     return adapted
+
+
+def _check_named(peft: config.PeftConfig, names: list[str]) -> None:
+    """Check that every pattern fits a layer with adapters, as peft matches them.
+
+    Raises:
+        FiglangError: One fits none, or cannot be read.
+    """
+    for option in ("rank_pattern", "alpha_pattern"):
+        for key in getattr(peft, option) or ():
+            try:
+                fits = any(get_pattern_key([key], name) == key for name in names)
+            except re.error as error:
+                raise FiglangError(f"peft.{option}={key} is not a regular expression ({error})") from error
+            if names and not fits:
+                ends = sorted({name.rpartition(".")[2] for name in names})
+                raise FiglangError(
+                    f"peft.{option}={key} fits no layer with adapters; choose some of {', '.join(ends)}"
+                )
 
 
 def _low_rank(peft: config.PeftConfig) -> dict[str, Any]:

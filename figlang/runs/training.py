@@ -146,7 +146,8 @@ def claim(config: TrainConfig, train: Split, validation: Split) -> Iterator[Run]
     """Lock a run folder. Earlier state in it is kept for resuming, or removed.
 
     Raises:
-        FiglangError: If another process works in it, or if it holds an unfinished run with other settings.
+        FiglangError: If another process works in it, or if it holds trained weights of an unfinished run with
+            other settings.
     """
     run = Run(Path(config.run or ""))
     if rank() != 0:  # a process that the first one started; the folder is already locked
@@ -193,6 +194,11 @@ def _clear(run: Run) -> None:
 
 
 def _check_same(run: Run, wanted: dict[str, Any]) -> None:
+    """Check that a folder is free for a run.
+
+    Raises:
+        FiglangError: It holds other files, or the trained weights of an unfinished run with other settings.
+    """
     path = run.folder / "recipe.json"
     if not path.is_file():
         if any(entry.name != folders.LOCK for entry in run.folder.iterdir()):
@@ -200,6 +206,9 @@ def _check_same(run: Run, wanted: dict[str, Any]) -> None:
         return
     before = _read_recipe(path)
     if digest(before) != digest(wanted):
+        if not run.model.exists() and not any(run.checkpoint.parent.glob("*.ckpt")):
+            _clear(run)  # it was stopped before it had trained anything
+            return
         changed = ", ".join(outputs.differences(before, wanted))
         raise FiglangError(
             f"{run.folder} holds an unfinished run with other settings ({changed}); overwrite=true "

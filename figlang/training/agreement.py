@@ -1,14 +1,39 @@
 """Whether the settings of a training agree with each other, checked before anything is loaded."""
 
+import logging
+from dataclasses import replace
+from typing import TypeVar
+
 from figlang.config import MethodConfig, TrainConfig
 from figlang.errors import FiglangError
+from figlang.machine.rank import rank
 from figlang.models import weights
 from figlang.models.formats import FORMATS
 from figlang.runs import teacher_models
 from figlang.tasks import registry
+from figlang.training import saving
+
+log = logging.getLogger("figlang")
+Training = TypeVar("Training", bound=TrainConfig)
 
 # Ways to train whose distance from the start can be measured in weights or products of two matrices.
 PRODUCTS = ("none", "lora", "rslora", "qlora")
+
+
+def settled(config: Training) -> Training:
+    """Replace what presets of trainer= leave open, where other settings decide it.
+
+    `method.accumulate=auto` is 1 where all items of a step are compared, and `method.checkpointing=null` is
+    false where weights are shared out.
+    """
+    method = config.method
+    if method.checkpointing is None and _shared(config):
+        method = replace(method, checkpointing=False)
+    if method.accumulate == "auto" and (asked := _compares(config)):
+        method = replace(method, accumulate="1")
+        if rank() == 0:
+            log.info("method.accumulate=1: %s compares all items of a step", asked)
+    return replace(config, method=method)
 
 
 def check(config: TrainConfig) -> None:
@@ -177,6 +202,21 @@ def step_wide(method: MethodConfig) -> bool:
     return method.direction == "both" or (method.negatives == "batch" and method.negatives_weight > 0)
 
 
+def _compares(config: TrainConfig) -> str | None:
+    """The setting by which an encoder's loss compares all items of a step; None if it does not."""
+    method = config.method
+    if config.model.causal or not (step_wide(method) or method.similarity_weight):
+        return None
+    if step_wide(method):
+        return "method.direction=both" if method.direction == "both" else "method.negatives=batch"
+    return f"method.similarity_weight={method.similarity_weight:g}"
+
+
+def _shared(config: TrainConfig) -> bool:
+    """Whether the weights are shared out over processes."""
+    return config.trainer.strategy not in ("auto", "ddp")
+
+
 def _check_whole_steps(config: TrainConfig) -> None:
     """Check that all items of a step are read together, if the loss needs that.
 
@@ -184,11 +224,8 @@ def _check_whole_steps(config: TrainConfig) -> None:
         FiglangError: They are not.
     """
     method, trainer = config.method, config.trainer
-    if config.model.causal or not (step_wide(method) or method.similarity_weight):
+    if (asked := _compares(config)) is None:
         return
-    asked = f"method.similarity_weight={method.similarity_weight:g}"
-    if step_wide(method):
-        asked = "method.direction=both" if method.direction == "both" else "method.negatives=batch"
     if not method.share_texts:
         raise FiglangError(
             f"{asked} needs method.share_texts=true, by which pairs come in the same step and equal texts "
@@ -197,7 +234,7 @@ def _check_whole_steps(config: TrainConfig) -> None:
     if method.accumulate != "1":
         raise FiglangError(
             f"{asked} compares all items of a step, and method.accumulate={method.accumulate} reads them in "
-            "parts; use method.accumulate=1 or method.checkpointing=true, which needs less memory too"
+            "parts; use method.accumulate=1 (method.checkpointing=true also needs less memory)"
         )
     if trainer.strategy != "auto" or trainer.devices not in ("auto", "1") or trainer.nodes not in (None, 1):
         raise FiglangError(
@@ -214,25 +251,30 @@ def _check_steps(config: TrainConfig) -> None:
     """
     method, trainer = config.method, config.trainer
     _check_whole_steps(config)
-    shared = trainer.strategy not in ("auto", "ddp")
-    for name, asked in (
-        ("accumulate", method.accumulate != "1"),
-        ("checkpointing", method.checkpointing),
-        ("ema", method.ema > 0),
-        ("l2_sp", method.l2_sp > 0),
-        ("optimizer", method.optimizer != "adamw"),
-        ("anchor", method.anchor == "kl"),
+    saving.check_kernels(method)
+    for name, asked, without in (
+        ("accumulate", method.accumulate != "1", "1"),
+        ("checkpointing", method.checkpointing, "false"),
+        ("ema", method.ema > 0, "0"),
+        ("l2_sp", method.l2_sp > 0, "0"),
+        ("optimizer", method.optimizer != "adamw", "adamw"),
+        ("anchor", method.anchor == "kl", "none"),
     ):
-        if shared and asked:
+        if _shared(config) and asked:
             raise FiglangError(
-                f"method.{name}={getattr(method, name)} does not go with "
-                f"trainer.strategy={trainer.strategy}, which shares the weights out; take ddp, or leave it "
-                "out"
+                f"method.{name}={str(getattr(method, name)).lower()} does not go with "
+                f"trainer.strategy={trainer.strategy}, which shares the weights out; add "
+                f"method.{name}={without}, or take trainer.strategy=ddp"
             )
+    if method.accumulate != "auto" and int(method.accumulate) > method.batch_size:
+        raise FiglangError(
+            f"method.accumulate={method.accumulate} cuts a step into more parts than it has items; take "
+            f"{method.batch_size} (method.batch_size) or less"
+        )
     if method.accumulate == "auto" and (trainer.strategy != "auto" or trainer.devices not in ("auto", "1")):
         raise FiglangError(
-            "method.accumulate=auto is for one process, since all would have to change at the same step; "
-            "give a number"
+            "method.accumulate=auto, which trainer=gpu_24gb and gpu_80gb also set, is for one process, since "
+            "all would have to change at the same step; add method.accumulate=1 or another number"
         )
 
 

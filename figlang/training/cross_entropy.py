@@ -6,7 +6,7 @@ log-probabilities, the paper leaves it to future work (§6.1).
 
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
 from figlang.training import distillation
@@ -82,6 +82,19 @@ def smoothed(scores_BC: Tensor, gold_B: Tensor, smoothing: float, each: bool = F
     log_probs_BC = scores_BC.log_softmax(1).masked_fill(~there_BC, 0)
     even_B = -(log_probs_BC.sum(1) / there_BC.sum(1)).masked_fill(gold_B < 0, 0)
     return (1 - smoothing) * loss + smoothing * (even_B if each else even_B.mean())
+
+
+def drops(network: nn.Module) -> bool:
+    """Whether a network in training has dropout, so that two readings of one text differ.
+
+    Some layers hold the probability as a number and call a function of torch, for example for attention.
+    """
+    return any(
+        isinstance(value, float) and value > 0
+        for module in network.modules()
+        for name, value in vars(module).items()
+        if "drop" in name or (name == "p" and "Dropout" in type(module).__name__)
+    )
 
 
 def divergence(one_BC: Tensor, other_BC: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -107,19 +107,19 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
         FiglangError: If a loss is not finite, or if the checkpoint cannot be resumed from.
         SystemExit: If the fit is stopped by a signal.
     """
-    network, method = ready.network, config.method
+    network, config = ready.network, replace(config, method=saving.settled(ready.network, config.method))
     counted = throughput.forget_peak()
     ready, likely = likelihood.as_it_begins(config, ready)
     batches, steps = batches_of(config, ready)
     parameters, trained = _sizes(network)
-    whole = _slimmed(ready, method)
+    whole = _slimmed(ready, config.method)
     sharded = config.trainer.strategy in SHARDED
     fitted = _fitted(network, sharded)
-    module = ready.kind(fitted, method, ready.score, steps, config.seed, config.peft.lr_ratio)
+    module = ready.kind(fitted, config.method, ready.score, steps, config.seed, config.peft.lr_ratio)
     history = History(run.folder / "log.csv", ready.validation.items, log, _called(ready))
     health = Health(history, ready.chance, _head(fitted, ready), log)
     saver = Preemption(run.checkpoint)
-    trainer = trainer_of(config, run, [*_guiding(method, fitted), history, health, saver])
+    trainer = trainer_of(config, run, [*_guiding(config.method, fitted), history, health, saver])
     resumed = _announce(config, run, ready, steps, trained)
     started = perf_counter()
     with _forecast(config, fitted, module, batches, trainer) as expected:
@@ -146,7 +146,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
         steps=trainer.global_step,
         epochs=epochs,
         exported_epoch=exported,
-        selection=method.selection,
+        selection=config.method.selection,
         selected=_selected(history.rows, exported, ready),
         log_probs=likelihood.displaced(config, ready, likely, health, exported),
         health=health.findings,

@@ -77,7 +77,8 @@ class Forecast:
         parts = 1 if method.accumulate == "auto" else int(method.accumulate)
         ways: dict[str, float] = {}
         if self.items > 1:
-            ways[f"method.accumulate={parts * self.items}"] = replace(self, step=self.single).total
+            most = min(parts * self.items, method.batch_size)  # parts may differ by an item
+            ways[f"method.accumulate={most}"] = replace(self, step=self.single).total
         if self.recomputed is not None and not method.checkpointing:
             ways["method.checkpointing=true"] = replace(self, step=self.recomputed).total
         if method.optimizer == "adamw":

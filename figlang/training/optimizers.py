@@ -13,14 +13,12 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from figlang.config import MethodConfig
+from figlang.config.packages import OPTIMIZERS
 from figlang.errors import FiglangError, one_line
 from figlang.training.layers import BELOW, NUMBERED, groups
 
 Group = dict[str, Any]
 Named = tuple[str, nn.Parameter]
-
-# The extra that has the library of an optimizer.
-EXTRAS = {"lion_pytorch": "optimizers", "schedulefree": "optimizers", "bitsandbytes": "large"}
 
 
 def optimizer(method: MethodConfig, parameters: Iterable[Named], steps: int, ratio: float = 1.0) -> Optimizer:
@@ -59,13 +57,13 @@ def _of_name(method: MethodConfig, wanted: list[Group], steps: int) -> Optimizer
 def _made(
     method: MethodConfig, module: str, name: str, wanted: list[Group], arguments: Mapping[str, Any]
 ) -> Optimizer:
-    library = module.partition(".")[0]
+    library, extra = OPTIMIZERS[method.optimizer]
     try:
         kind: Callable[..., Optimizer] = getattr(import_module(module), name)
     except ImportError as error:
         raise FiglangError(
             f"method.optimizer={method.optimizer} needs {library} ({one_line(error)}); install it with "
-            f"`pip install figlang[{EXTRAS[library]}]`"
+            f"`pip install 'figlang[{extra}]'`"
         ) from error
     return kind(wanted, **arguments)
 

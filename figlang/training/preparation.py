@@ -30,12 +30,12 @@ from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.branching import EncodedStrings, PromptedScorer, StringEncoder, StringScorer
 from figlang.scoring.wording import Wording, check_alone
 from figlang.tasks.mix import original
-from figlang.training import distillation, near_base, teacher_networks
+from figlang.training import distillation, near_base, saving, teacher_networks
 from figlang.training.agreement import continues, step_wide
 from figlang.training.anchored import AnchoredModule
 from figlang.training.base import ChoiceModule, Score
 from figlang.training.causal_lm import CausalLMModule
-from figlang.training.cross_entropy import CrossEntropyModule
+from figlang.training.cross_entropy import CrossEntropyModule, drops
 from figlang.training.held_out import labelled, select
 from figlang.training.similarity import SimilarityModule
 from figlang.training.step_wide import StepWideModule
@@ -104,6 +104,12 @@ def prepare(config: TrainConfig, train: Split, validation: Split) -> Prepared:
     kept, selected, notes = select(config.method, train, validation, config.seed)
     make = _causal if config.model.causal else _encoder
     ready = make(config, replace(train, items=kept), validation, selected)
+    saving.check(ready.network, config.method)
+    if config.method.r_drop and not drops(ready.network):
+        raise FiglangError(
+            f"{config.model.name} has no dropout, so method.r_drop={config.method.r_drop:g} changes nothing; "
+            "leave it out"
+        )
     if config.method.teacher or config.method.teacher_model:
         ready = _taught(config, ready)
     # Adapters over adapters: plain peft could not load them.

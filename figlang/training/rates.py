@@ -50,7 +50,7 @@ def find(config: FindLrConfig, ready: Prepared, folder: Path) -> Found:
     Raises:
         FiglangError: If the device is not there.
     """
-    method = config.method
+    method = saving.settled(ready.network, config.method)
     if method.anchor == "positive":  # its loss needs the examples' numbers from before the training
         ready, _ = likelihood.as_it_begins(config, ready)
     batches, _ = fitting.batches_of(config, ready)

@@ -55,7 +55,7 @@ def strategy(trainer: TrainerConfig) -> str | Strategy:
         made = kind(exclude_frozen_parameters=True, **ZERO[trainer.strategy])
     except ImportError as error:
         raise FiglangError(
-            f"trainer={trainer.strategy} needs DeepSpeed: `pip install figlang[deepspeed]`"
+            f"trainer={trainer.strategy} needs DeepSpeed: `pip install 'figlang[deepspeed]'`"
         ) from error
     # For offloaded states, torch's fused AdamW is as good as DeepSpeed's own for CPUs, which would have to be
     # compiled first.

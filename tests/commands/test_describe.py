@@ -73,12 +73,13 @@ def test_without_a_parser_the_counts_are_there_and_the_reason_is_said_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def missing() -> None:
-        raise FiglangError("linguistic analyses need spaCy; pip install figlang[analysis]")
+        raise FiglangError("linguistic analyses need spaCy; pip install 'figlang[analysis]'")
 
     monkeypatch.setattr(segments, "parser", missing)
     described(monkeypatch, "data=figqa_sample", f"output={tmp_path}/out")
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == [
-        "without the counts of parts of texts: linguistic analyses need spaCy; pip install figlang[analysis]"
+        "without the counts of parts of texts: linguistic analyses need spaCy; "
+        "pip install 'figlang[analysis]'"
     ]
     assert (tmp_path / "out" / "counts.csv").is_file()
 

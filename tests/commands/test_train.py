@@ -11,6 +11,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from figlang.errors import FiglangError
+from figlang.training import fitting
 from tests.running import ROOT, TINY, environment, run, run_apart, train, train_apart
 from train import main as train_command
 
@@ -208,6 +210,19 @@ def test_an_unfinished_run_with_other_settings_is_refused(tmp_path: Path) -> Non
     result = train(tmp_path, "run=half", "method.lr=0.5")
     assert result.returncode == 2
     assert "method.lr: 0.0001 → 0.5" in result.stderr
+
+
+def test_a_run_that_was_stopped_before_it_trained_takes_other_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fit(*_: object) -> None:
+        raise FiglangError("no fit")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fitting, "fit", fit)
+        assert train(tmp_path, "run=half").stderr.endswith("error: no fit\n")
+    result = train(tmp_path, "run=half", "method.lr=0.5")
+    assert result.returncode == 0, result.stderr
 
 
 def test_a_folder_with_foreign_files_is_left_alone(tmp_path: Path) -> None:

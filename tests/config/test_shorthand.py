@@ -205,3 +205,15 @@ def test_several_folders_of_teachers_need_no_brackets() -> None:
     assert words("train", "method.teacher=runs/a,b") == ["method.teacher=[runs/a,b]"]
     assert words("train", "method.teacher=[runs/a]") == ["method.teacher=[runs/a]"]
     assert words("train", "-m", "method.teacher=a,b") == ["-m", "method.teacher=[a],[b]"], "one each"
+
+
+def test_a_batch_that_is_cut_by_itself_takes_no_number_of_parts() -> None:
+    assert words("train", "method.batch_size=auto") == ["method.accumulate=auto"]
+    assert words("train", "method.batch_size=auto", "method.accumulate=auto")[0] == "method.accumulate=auto"
+    assert words("train", "method.batch_size=8", "method.accumulate=4")[1] == "method.accumulate=4"
+    for given in (
+        ["method.batch_size=auto", "method.accumulate=4"],
+        ["method.accumulate=4", "method.batch_size=auto"],
+    ):
+        with pytest.raises(FiglangError, match=r"method.accumulate=4 says how many; leave one out"):
+            words("train", *given)

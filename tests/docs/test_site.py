@@ -12,10 +12,10 @@ import pytest
 
 from tests.docs.blocks import ROOT
 
-pytest.importorskip("mkdocs", reason='the site is built by mkdocs: pip install "figlang[docs]"')
-pytest.importorskip("material", reason='the site has a theme: pip install "figlang[docs]"')
+pytest.importorskip("mkdocs", reason="the site is built by mkdocs: pip install 'figlang[docs]'")
+pytest.importorskip("material", reason="the site has a theme: pip install 'figlang[docs]'")
 pytest.importorskip(
-    "mkdocstrings", reason='the Python API is read by mkdocstrings: pip install "figlang[docs]"'
+    "mkdocstrings", reason="the Python API is read by mkdocstrings: pip install 'figlang[docs]'"
 )
 
 

@@ -145,7 +145,7 @@ def test_missing_packages_are_named(tiny: Path, tmp_path: Path, monkeypatch: pyt
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "gguf" else found(name))
     with pytest.raises(
-        FiglangError, match=r"tiny.gguf needs gguf; install with `pip install figlang\[gguf\]`"
+        FiglangError, match=r"tiny.gguf needs gguf; install with `pip install 'figlang\[gguf\]'`"
     ):
         gguf.folder(str(tiny), str(tmp_path / "cache"))
 

@@ -314,3 +314,21 @@ def test_gradients_pass_through_weights_in_four_bits_that_were_evaluated(tmp_pat
     for name, gradient in found[0].items():
         together = torch.stack([gradient.flatten(), found[1][name].flatten()])
         assert torch.corrcoef(together)[0, 1] > 0.999, name
+
+
+@pytest.mark.parametrize("option", ["rank_pattern", "alpha_pattern"])
+def test_a_pattern_that_fits_no_layer_is_refused(option: str) -> None:
+    def laid(patterns: dict[str, int]) -> PeftModel:
+        given: dict[str, Any] = {"target_modules": ["q_proj", "v_proj"], option: patterns}
+        model = ModelConfig(init="tiny", architecture="llama", family="causal")
+        return trained(model, "causal", PeftConfig(name="lora", **given))[0]
+
+    found = getattr(laid({"q_proj": 4, r"layers\.0\..*v_proj": 2}).active_peft_config, option)
+    assert set(found.values()) == {4, 2}
+    # k_proj is there, without adapters.
+    for key in ("q_projj", "proj", "k_proj"):
+        line = f"peft.{option}={key} fits no layer with adapters; choose some of q_proj, v_proj"
+        with pytest.raises(FiglangError, match=line):
+            laid({"q_proj": 4, key: 4})
+    with pytest.raises(FiglangError, match="is not a regular expression"):
+        laid({"(q_proj": 4})

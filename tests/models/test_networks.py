@@ -141,5 +141,5 @@ def test_missing_packages_are_named(
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == absent else found(name) or name
     )
-    with pytest.raises(FiglangError, match=rf"{message}; install with `pip install figlang\[large\]`"):
+    with pytest.raises(FiglangError, match=rf"{message}; install with `pip install 'figlang\[large\]'`"):
         layout.arguments(ModelConfig(family="causal", **settings))

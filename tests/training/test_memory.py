@@ -39,10 +39,13 @@ def test_advice_names_the_two_settings_that_need_least() -> None:
         "peft=lora (4.2 GB)",
         "method.optimizer=adamw_8bit (7.0 GB)",
     ]
-    assert KNOWN.advice(MethodConfig(accumulate="2", optimizer="lion"), adapted=True) == [
+    assert KNOWN.advice(MethodConfig(accumulate="2", optimizer="lion", batch_size=16), adapted=True) == [
         "method.accumulate=16 (7.5 GB)",
         "method.checkpointing=true (8.0 GB)",
     ]
+    # Three parts of at most three of eight items: nine parts would be refused.
+    uneven = replace(KNOWN, items=3).advice(MethodConfig(accumulate="3", optimizer="lion"), adapted=True)
+    assert uneven[0] == "method.accumulate=8 (7.5 GB)"
 
 
 def test_only_a_lack_of_memory_is_refused_so() -> None:

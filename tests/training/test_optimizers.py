@@ -204,7 +204,7 @@ def test_muon_needs_layers_and_a_library_names_its_extra(monkeypatch: pytest.Mon
     with pytest.raises(FiglangError, match="matrices of numbered layers"):
         optimizer(MethodConfig(optimizer="muon"), nn.Linear(2, 2).named_parameters(), 1)
     monkeypatch.setitem(__import__("sys").modules, "lion_pytorch", None)
-    with pytest.raises(FiglangError, match=r"pip install figlang\[optimizers\]"):
+    with pytest.raises(FiglangError, match=r"pip install 'figlang\[optimizers\]'"):
         optimizer(MethodConfig(optimizer="lion"), Small().named_parameters(), 1)
 
 

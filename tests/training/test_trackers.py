@@ -130,7 +130,7 @@ def test_a_missing_package_is_one_line(
     monkeypatch.setattr("figlang.training.trackers.common.find_spec", lambda _: None)
     (line,) = said(monkeypatch, capsys, tmp_path, f"logger={name}")
     assert line.startswith(f"error: logger={name} needs the package {name.partition('_')[0]}")
-    assert line.endswith(f"install it with `pip install figlang[{name}]`")
+    assert line.endswith(f"install it with `pip install 'figlang[{name}]'`")
 
 
 def test_a_server_that_cannot_be_used_is_one_line(

@@ -85,7 +85,12 @@ class MethodConfig(Section):
     )
     lr: float = option(2e-5, "Peak learning rate.", within=POSITIVE)
     epochs: int = option(8, "Passes over the training items.", within=COUNT)
-    batch_size: int = option(8, "Items per optimizer step.", within=COUNT)
+    batch_size: int = option(
+        8,
+        "Items per optimizer step, or auto: the preset's number, read in parts if the memory is not enough "
+        "(accumulate=auto).",
+        within=COUNT,
+    )
     max_tokens: int | None = option(
         None,
         "Largest number of tokens in a batch, with padding. A batch of long items has fewer than batch_size.",
@@ -95,13 +100,14 @@ class MethodConfig(Section):
         "1",
         "Parts into which the items of a step are cut. The network reads one part at a time, and the "
         "optimizer steps once. More parts need less memory and give the same loss and gradient, apart from "
-        "dropout. auto: 1, and twice as many each time that the memory is not enough. "
-        "method.batch_size=auto means the same.",
+        "dropout. At most batch_size. auto: 1, and twice as many each time that the memory is not enough, or "
+        "always 1 where all items of a step are compared (direction=both, negatives=batch and "
+        "similarity_weight of dual). method.batch_size=auto means the same.",
     )
-    checkpointing: bool = option(
+    checkpointing: bool | None = option(
         False,
         "Compute the activations of a layer again when its gradient is needed, and do not keep them. A step "
-        "takes about a third longer and needs much less memory.",
+        "takes about a third longer and needs much less memory. null: where the network can.",
     )
     optimizer: str = option(
         "adamw",
@@ -191,7 +197,7 @@ class MethodConfig(Section):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.accumulate != "auto" and not re.fullmatch("[1-9][0-9]{0,8}", self.accumulate):
-            raise FiglangError(f"method.accumulate={self.accumulate} must be auto or a number above 0")
+            raise FiglangError(f"method.accumulate={self.accumulate} must be auto or a whole number above 0")
         if self.optimizer == "schedule_free" and self.schedule != "constant":
             raise FiglangError(
                 "method.optimizer=schedule_free needs no falling learning rate; add method.schedule=constant"

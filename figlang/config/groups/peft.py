@@ -86,6 +86,11 @@ class PeftConfig(Section):
     )
 
     def __post_init__(self) -> None:
+        if self.init == "loftq":  # peft has it, so users know the word
+            raise FiglangError(
+                "peft.init=loftq is not offered, since peft computes it on a GPU only and without the factor "
+                "alpha / r; choose another, such as pissa, or leave it out"
+            )
         super().__post_init__()
         names = self.target_modules
         listed = isinstance(names, list) and names and all(isinstance(name, str) and name for name in names)

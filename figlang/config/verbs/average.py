@@ -52,6 +52,10 @@ class AverageConfig(Command):
         super().__post_init__()
         if self.way != "mean" and self.start:
             raise FiglangError(f"way={self.way} cannot be used with start=; leave start= out")
+        if self.way == "mean" and self.density != type(self).density:
+            raise FiglangError(
+                "density= changes nothing under way=mean; add way=ties or dare, or leave it out"
+            )
         if self.shares and self.start:
             raise FiglangError("shares= cannot be used with start=; leave one of them out")
         if self.shares:

@@ -54,7 +54,7 @@ class Client:
         if not _installed(self._api.package):
             raise FiglangError(
                 f"model=served with model.api={model.api} needs the package {self._api.package}; install it "
-                f"with `pip install figlang[{self._api.extra}]`"
+                f"with `pip install 'figlang[{self._api.extra}]'`"
             )
         self.model = model
         self.meter = Meter(model)

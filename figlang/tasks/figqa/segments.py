@@ -44,7 +44,7 @@ def parser() -> Any:
     try:
         import spacy
     except ImportError as error:
-        raise FiglangError("linguistic analyses need spaCy; pip install figlang[analysis]") from error
+        raise FiglangError("linguistic analyses need spaCy; pip install 'figlang[analysis]'") from error
     installed = next((name for name in MODELS if spacy.util.is_package(name)), None)
     if installed is None:
         raise FiglangError(f"spaCy's English model is not installed; {INSTALL}")

@@ -38,7 +38,7 @@ def reader(folder: Path) -> Any:
         import nltk
         from nltk.corpus import wordnet
     except ImportError as error:
-        raise FiglangError("linguistic analyses need NLTK; pip install figlang[analysis]") from error
+        raise FiglangError("linguistic analyses need NLTK; pip install 'figlang[analysis]'") from error
     if not any(_found(nltk.data, name) for name in ("corpora/wordnet", "corpora/wordnet.zip")):
         if not (DEBIAN / "data.noun").is_file():
             raise FiglangError(f"WordNet is not installed; {INSTALL}")

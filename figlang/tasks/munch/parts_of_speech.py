@@ -38,7 +38,7 @@ def tagged(items: Iterable[Marked], pipeline: str) -> Iterable[str]:
     try:
         import spacy
     except ImportError as error:
-        raise FiglangError(f"data.tagger={pipeline} needs spaCy; `pip install figlang[tagger]`") from error
+        raise FiglangError(f"data.tagger={pipeline} needs spaCy; `pip install 'figlang[tagger]'`") from error
     try:
         read = spacy.load(pipeline)
     except OSError as error:

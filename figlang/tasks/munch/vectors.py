@@ -92,7 +92,7 @@ def _gensim(path: Path, words: Collection[str]) -> dict[str, Array]:
         from gensim.models import KeyedVectors
     except ImportError:
         raise FiglangError(
-            f"vectors={path} needs gensim, which is not installed; pip install figlang[vectors], or give a "
+            f"vectors={path} needs gensim, which is not installed; pip install 'figlang[vectors]', or give a "
             "text file"
         ) from None
     try:

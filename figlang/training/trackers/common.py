@@ -60,7 +60,7 @@ def installed(module: str) -> bool:
 def missing(name: str, package: str) -> FiglangError:
     """The error for a tracker whose package is not installed."""
     return FiglangError(
-        f"logger={name} needs the package {package}; install it with `pip install figlang[{name}]`"
+        f"logger={name} needs the package {package}; install it with `pip install 'figlang[{name}]'`"
     )
 
 

@@ -331,7 +331,7 @@ def test_no_one_else_pays_for_the_package(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(sources) > 100
     assert not {name.partition(".")[0] for name in names} & {"openai", "httpx2"}
     monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(FiglangError, match=r"install it with `pip install figlang\[served\]`"):
+    with pytest.raises(FiglangError, match=r"install it with `pip install 'figlang\[served\]'`"):
         client(Stub(url="http://127.0.0.1:1"), tmp_path)
 
 
