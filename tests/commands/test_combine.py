@@ -150,7 +150,10 @@ def test_without_one_blind_result_there_is_none(home: Path, monkeypatch: pytest.
         (["dev/one", "dev/two", "weights=0,0"], "every number of weights= is 0"),
         (["dev/one", "dev/two", "weights=1,1", "fit=a,b"], "weights= and fit= both say the weights"),
         (["dev/one", "nowhere"], "no predictions file"),
-        (["dev/one", "dev/two", "weights="], "weights= is not a list of numbers in brackets: A factor for each system"),
+        (
+            ["dev/one", "dev/two", "weights="],
+            "weights= is not a list of numbers in brackets: A factor for each system",
+        ),
     ],
 )
 def test_what_cannot_be_combined_is_one_line(
