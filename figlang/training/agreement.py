@@ -153,7 +153,7 @@ def _check_teachers(config: TrainConfig) -> None:
     for named in method.teacher_model:
         teacher_models.folder(named)
     dual = not model.causal and FORMATS[method.format].bare
-    if method.similarity_weight and (not dual or step_wide(method)):
+    if method.similarity_weight and (not dual or method.step_wide):
         raise FiglangError(
             "method.similarity_weight is for encoders with method.format=dual, without direction=both and "
             "negatives=batch; leave it out, or these"
@@ -165,16 +165,11 @@ def _check_teachers(config: TrainConfig) -> None:
             "data.recombined makes items without a label, which only teachers can teach; add "
             "method.teacher_model=CHECKPOINT with method.teacher_weight above 0, or leave it out"
         )
-    if method.direction == "both" or step_wide(method):
+    if method.direction == "both" or method.step_wide:
         raise FiglangError(
             "data.recombined makes items without a label, and method.direction=both and negatives=batch need "
             "one; leave these out"
         )
-
-
-def step_wide(method: MethodConfig) -> bool:
-    """Whether an encoder's loss compares texts across the items of a step, by their labels."""
-    return method.direction == "both" or (method.negatives == "batch" and method.negatives_weight > 0)
 
 
 def _check_whole_steps(config: TrainConfig) -> None:
@@ -184,10 +179,10 @@ def _check_whole_steps(config: TrainConfig) -> None:
         FiglangError: They are not.
     """
     method, trainer = config.method, config.trainer
-    if config.model.causal or not (step_wide(method) or method.similarity_weight):
+    if not config.whole_steps:
         return
     asked = f"method.similarity_weight={method.similarity_weight:g}"
-    if step_wide(method):
+    if method.step_wide:
         asked = "method.direction=both" if method.direction == "both" else "method.negatives=batch"
     if not method.share_texts:
         raise FiglangError(
