@@ -107,8 +107,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
         FiglangError: If a loss is not finite, or if the checkpoint cannot be resumed from.
         SystemExit: If the fit is stopped by a signal.
     """
-    network, method = ready.network, config.method
-    counted = throughput.forget_peak()
+    network, method, counted = ready.network, config.method, throughput.forget_peak()
     ready, likely = likelihood.as_it_begins(config, ready)
     batches, steps = batches_of(config, ready)
     parameters, trained = _sizes(network)
@@ -119,7 +118,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     history = History(run.folder / "log.csv", ready.validation.items, log, _called(ready))
     health = Health(history, ready.chance, _head(fitted, ready), log)
     saver = Preemption(run.checkpoint)
-    foresight = Foresight(config, batches)  # after those that hold copies of weights
+    foresight = Foresight(config, batches)
     trainer = trainer_of(config, run, [*_guiding(method, fitted), foresight, history, health, saver])
     resumed = _announce(config, run, ready, steps, trained)
     started = perf_counter()

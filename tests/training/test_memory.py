@@ -156,15 +156,20 @@ def test_where_even_a_few_items_are_too_many_the_usual_settings_are_named(
 def test_memory_that_lacks_before_the_first_step_of_a_resumed_run_is_no_damage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ("data.limit=16", "run=run")
-    assert train(tmp_path, *words, "method.epochs=2").returncode == 0
-    (tmp_path / "run" / "metrics.json").unlink()
+    words = ("data.limit=16", "method.epochs=2", "run=run")
 
-    def lacking(*_: Any, **__: Any) -> None:
-        raise MemoryError
+    def lacking(module: CrossEntropyModule, *_: Any) -> None:
+        if module.current_epoch or not module.trainer.global_step:
+            raise MemoryError
 
-    monkeypatch.setattr(torch, "load", lacking)
-    failed = train(tmp_path, *words, "method.epochs=2")
+    with monkeypatch.context() as patch:
+        patch.setattr(CrossEntropyModule, "on_train_epoch_end", lacking)
+        assert train(tmp_path, *words).returncode == 2
+    assert (tmp_path / "run/checkpoints/last.ckpt").is_file()
+    monkeypatch.setattr(CrossEntropyModule, "on_load_checkpoint", lacking)
+    failed = train(tmp_path, *words)
+    assert failed.returncode == 2
+    assert "resuming from" in failed.stderr
     assert "cannot be resumed" not in failed.stderr
     assert "error: out of memory; take " in failed.stderr
 

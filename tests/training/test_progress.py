@@ -11,7 +11,6 @@ import pytest
 from pytorch_lightning import LightningModule
 from rich.console import Console
 from rich.progress import Progress
-from torch import nn
 
 from figlang.machine import bars
 from figlang.training import progress
