@@ -18,7 +18,7 @@ from figlang.training.strategies import SHARDED
 
 log = logging.getLogger("figlang")
 WORTH_SAYING = 10**9  # bytes of memory that not every machine has to spare
-# The estimate reads about a dozen items. A training that reads so many does not notice them.
+# The estimate took as long as training on 25 items (SmolLM2 with LoRA, steps of 8): 2.5 % of so many.
 MANY = 1000
 
 
