@@ -24,7 +24,7 @@ from figlang.config.composing import compose
 from figlang.evaluation import runtime
 from figlang.runs.training import Run
 from figlang.tasks.registry import for_training
-from figlang.training import fitting
+from figlang.training import fitting, foresight
 from figlang.training.preparation import prepare
 
 COMMON = [
@@ -52,7 +52,7 @@ GEMMAS = [
 
 def measured(words: list[str], where: list[str]) -> dict[str, Any]:
     """Train once in this process, and say what it took. `where` are places on this machine."""
-    fitting.WORTH_SAYING = 0  # small networks have an estimate too
+    foresight.MANY = 0  # small networks have an estimate too
     config = runtime.settled(compose("train", TrainConfig, [*COMMON, *words, *where]))
     runtime.start(config.seed, config.trainer)
     torch.set_num_threads(1)

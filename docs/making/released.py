@@ -130,9 +130,9 @@ def across() -> str:
         for beside in manifest["release"]["beside"]:
             data, scoring = BENCHMARKS[beside["data_name"]], beside["scoring"]
             rows.append([name, data, scoring, *_three(beside), estimate(beside["difference"])])
-            length = re.search(r"\|max_length:(\d+)\|", beside["signature"])
-            measured = bases.setdefault((BASES[manifest["model"]], data, scoring), {})
-            measured[length[1] if length else ""] = _three(beside["base"])
+            found = re.search(r"\|max_length:(\d+)\|", beside["signature"])
+            of_base = bases.setdefault((BASES[manifest["model"]], data, scoring), {})
+            of_base[found[1] if found else ""] = _three(beside["base"])
     heads = [
         "system",
         "data",

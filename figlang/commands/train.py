@@ -60,6 +60,8 @@ def main(config: TrainConfig) -> None:
         if fitted is None:
             return  # one of several processes: the first one goes on
         _export(config, run, ready, validation)
+        notes, options = ready.notes, ready.manifest.options
+        del ready  # the evaluation opens the network again: two may be more than the memory holds
         # The export is loaded again and evaluated: the numbers are the folder's, not those of the network in
         # memory.
         with _its_evaluation_fits(run):
@@ -68,7 +70,7 @@ def main(config: TrainConfig) -> None:
         with _its_evaluation_fits(run):
             evaluated = _evaluate(config, loaded, validation, run.folder, search)
         content = evaluated | {
-            "data": results.about_data(config.data, {"train": train, "validation": validation}, ready.notes),
+            "data": results.about_data(config.data, {"train": train, "validation": validation}, notes),
             "training": fitted.facts(),
             "contamination": overlaps,
             "health": fitted.health,
@@ -77,7 +79,7 @@ def main(config: TrainConfig) -> None:
         content |= soundness.texts(loaded, validation.items)
         write_text(run.model / "README.md", card.card(loaded.manifest, content))
         called = spelled.split_in_words("validation", validation.name)
-        figures.curves(fitted.history, 1 / ready.manifest.options, run.figures, called)
+        figures.curves(fitted.history, 1 / options, run.figures, called)
         measured = list(assessment.beside(config, others, loaded))
         tracking.finish(config, run, content, fitted.history)
         results.write(run.metrics, content)  # last: with it the run is finished

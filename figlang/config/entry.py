@@ -19,6 +19,7 @@ from figlang.config.composing import named
 from figlang.config.packages import check_packages
 from figlang.config.presets import CONF
 from figlang.config.refusals import of_submitit, refuse, refuse_fault
+from figlang.config.relief import before_steps
 from figlang.config.roots import ROOTS, Root, chosen
 from figlang.config.usage import print_help, print_tables
 from figlang.config.verbs.train import TrainConfig
@@ -149,7 +150,8 @@ class Entry:
         except (FiglangError, OmegaConfBaseException) as error:
             refuse(error, root)
         except FAULTS as error:
-            refuse_fault(error, root.schema is TrainConfig, getattr(config, "run", None))
+            trains = isinstance(config, TrainConfig)
+            refuse_fault(error, trains, getattr(config, "run", None), before_steps(config) if trains else ())
 
 
 def entry(verb: str, conclude: Conclude | None = None) -> Callable[[Task], Entry]:

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import fields
 from difflib import get_close_matches
 from types import NoneType
@@ -57,18 +58,21 @@ def said(error: Exception, words: list[str], root: Root | None) -> str:
     return _for_people(_said(error), words, root)
 
 
-def refuse_fault(error: Exception, training: bool, folder: str | None = None) -> NoReturn:
+def refuse_fault(
+    error: Exception, training: bool, folder: str | None = None, ways: Sequence[str] = ()
+) -> NoReturn:
     """End the command with a fault of the machine in one line; any other error is raised again.
 
     Args:
         error: What was raised.
         training: Whether the command trains, which can be continued.
         folder: The run folder of a training, if it is known.
+        ways: What a training can take to need less memory.
 
     Raises:
         SystemExit: With exit code 2.
     """
-    if (fault := explain(error, training, folder)) is None:
+    if (fault := explain(error, training, folder, ways)) is None:
         raise error
     refuse(FiglangError(fault))
 

@@ -1,5 +1,6 @@
 """How every evaluation begins: libraries are set up, the items are loaded, the model is opened and placed."""
 
+import gc
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -120,6 +121,8 @@ def export(folder: str | Path, config: TrainConfig | AverageConfig | ReleaseConf
         The network and its tokenizer.
     """
     settings = config.model if isinstance(config, TrainConfig) else None
+    gc.collect()  # a trainer and its network hold each other
+    give_back()
     loaded = checkpoint.load(str(folder), settings, config.paths.cache)
     layout.place(loaded.network, runtime.device(config.trainer))
     return loaded

@@ -1,6 +1,7 @@
 """Explain in a sentence what the machine refuses: no space, no permission, no memory."""
 
 import errno
+from collections.abc import Sequence
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -21,7 +22,9 @@ NO_MEMORY = ("out of memory", "allocate memory", "not enough memory")
 NO_ROOM = ("no space left", "file too large", "quota exceeded")
 
 
-def explain(error: BaseException, training: bool, folder: str | None = None) -> str | None:
+def explain(
+    error: BaseException, training: bool, folder: str | None = None, ways: Sequence[str] = ()
+) -> str | None:
     """Say what happened and what to do.
 
     Args:
@@ -29,19 +32,19 @@ def explain(error: BaseException, training: bool, folder: str | None = None) -> 
         training: Whether it happened in a training.
         folder: The folder that was written to, for errors that do not name it, for example a write that fails
             half-way.
+        ways: What a training can take to need less memory.
 
     Returns:
         One line. None if the error is not a fault of the machine.
     """
     words = str(error).lower()
     if lacks_memory(error):
-        lower = (
-            "lower method.batch_size, method.max_tokens or model.max_length, or take "
-            "trainer.precision=bf16-mixed or peft=lora"
-            if training
-            else "lower batch_size (of encoders), or take model.dtype=bfloat16 or model.device_map=auto"
+        if training:
+            return f"out of memory outside of the training steps; take {' or '.join(ways)}"
+        return (
+            "out of memory; lower batch_size (of encoders), or take model.dtype=bfloat16 or "
+            "model.device_map=auto"
         )
-        return f"out of memory; {lower}"
     if str(error).startswith("Symlink loop from"):  # the message of a RuntimeError of Python up to 3.12
         return (
             f"cannot open {str(error).removeprefix('Symlink loop from ')}, a link that leads to itself; "

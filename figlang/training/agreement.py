@@ -178,7 +178,7 @@ def _check_teachers(config: TrainConfig) -> None:
     for named in method.teacher_model:
         teacher_models.folder(named)
     dual = not model.causal and FORMATS[method.format].bare
-    if method.similarity_weight and (not dual or step_wide(method)):
+    if method.similarity_weight and (not dual or method.step_wide):
         raise FiglangError(
             "method.similarity_weight is for encoders with method.format=dual, without direction=both and "
             "negatives=batch; leave it out, or these"
@@ -190,26 +190,20 @@ def _check_teachers(config: TrainConfig) -> None:
             "data.recombined makes items without a label, which only teachers can teach; add "
             "method.teacher_model=CHECKPOINT with method.teacher_weight above 0, or leave it out"
         )
-    if method.direction == "both" or step_wide(method):
+    if method.direction == "both" or method.step_wide:
         raise FiglangError(
             "data.recombined makes items without a label, and method.direction=both and negatives=batch need "
             "one; leave these out"
         )
 
 
-def step_wide(method: MethodConfig) -> bool:
-    """Whether an encoder's loss compares texts across the items of a step, by their labels."""
-    return method.direction == "both" or (method.negatives == "batch" and method.negatives_weight > 0)
-
-
 def _compares(config: TrainConfig) -> str | None:
     """The setting by which an encoder's loss compares all items of a step; None if it does not."""
-    method = config.method
-    if config.model.causal or not (step_wide(method) or method.similarity_weight):
+    if not config.whole_steps:
         return None
-    if step_wide(method):
-        return "method.direction=both" if method.direction == "both" else "method.negatives=batch"
-    return f"method.similarity_weight={method.similarity_weight:g}"
+    if config.method.step_wide:
+        return "method.direction=both" if config.method.direction == "both" else "method.negatives=batch"
+    return f"method.similarity_weight={config.method.similarity_weight:g}"
 
 
 def _shared(config: TrainConfig) -> bool:

@@ -15,8 +15,10 @@ from torch import Tensor, distributed, nn
 
 from figlang.config import MethodConfig
 from figlang.cpu.hasten import hasten, release
+from figlang.machine.shrinking import Shrinking
 from figlang.training import optimizers, schedules
 from figlang.training.accumulation import Parts, Uncut
+from figlang.training.datamodule import EVALUATED_AT_ONCE
 from figlang.training.sharded import shard, whole
 
 log = logging.getLogger("figlang")
@@ -63,6 +65,7 @@ class ChoiceModule(LightningModule, ABC):
         self.seed = seed
         self.ratio = ratio
         self.parts = Parts(method.accumulate)
+        self.at_once = Shrinking(EVALUATED_AT_ONCE, 1, "validation items are read")
         # Frozen weights are not saved, so a saved state lacks them.
         self.strict_loading = all(parameter.requires_grad for parameter in network.parameters())
 
@@ -80,6 +83,10 @@ class ChoiceModule(LightningModule, ABC):
         """The number of cases of a batch, which `loss` will be the mean of."""
 
     def on_fit_start(self) -> None:
+        if self.trainer.world_size > 1:
+            # Processes that share a network read with it together. One that reads again alone would wait for
+            # ever.
+            self.at_once = Shrinking(EVALUATED_AT_ONCE, EVALUATED_AT_ONCE, "validation items are read")
         # from_pretrained returns a network in eval mode, and Lightning does not change it: dropout would be
         # off.
         self.train()
@@ -193,17 +200,38 @@ class ChoiceModule(LightningModule, ABC):
         distributed.all_reduce(sums)
         return result | {"loss": result["loss"] * (cases * world / sums[1]), "mean": sums[0] / sums[1]}
 
-    def validation_step(self, batch: Any, _: int, dataloader_idx: int = 0) -> dict[str, Any]:
-        if dataloader_idx:  # these items decide which epoch is exported
-            result = self.loss(batch)
-            cases = int(result["cases"])
-            measured = {SELECTION: result["loss"]}
-            if "correct" in result:
-                measured[SELECTION_ACCURACY] = result["correct"] / cases
-            for name, value in measured.items():
-                self.log(name, value, batch_size=cases, add_dataloader_idx=False, sync_dist=True)
-            return result
-        return {"scores": self.score(self.network, batch), "positions": batch.positions}
+    def validation_step(self, batch: Uncut, _: int, dataloader_idx: int = 0) -> dict[str, Any]:
+        """The scores of items, in rows with their positions, or the losses by which an epoch is selected.
+
+        If memory is not enough for all of them together, fewer are read together from then on.
+        """
+        rows: list[Tensor] = []
+        positions: list[int] = []
+
+        def read(size: int) -> tuple[list[Tensor], list[int]]:
+            first = len(positions)
+            return self._validated(batch.examples[first : first + size], bool(dataloader_idx))
+
+        while len(positions) < len(batch.examples):
+            scores, found = self.at_once(read)
+            rows += scores
+            positions += found
+        return {"rows": rows, "positions": positions}
+
+    def _validated(self, examples: Sequence[Any], selects: bool) -> tuple[list[Tensor], list[int]]:
+        """Read validation items together. Returns rows of scores, none for items that select."""
+        collated = self.trainer.datamodule.collate(examples)  # type: ignore[attr-defined]
+        batch = self.trainer.strategy.batch_to_device(collated)
+        if not selects:
+            return [*self.score(self.network, batch).cpu()], batch.positions
+        result = self.loss(batch)  # these items decide which epoch is exported
+        cases = int(result["cases"])
+        measured = {SELECTION: result["loss"]}
+        if "correct" in result:
+            measured[SELECTION_ACCURACY] = result["correct"] / cases
+        for name, value in measured.items():
+            self.log(name, value, batch_size=cases, add_dataloader_idx=False, sync_dist=True)
+        return [], batch.positions
 
     def configure_optimizers(self) -> dict[str, Any]:
         optimizer = optimizers.optimizer(self.method, self.named_parameters(), self.steps, self.ratio)

@@ -143,9 +143,8 @@ class History(Callback):
     def on_validation_batch_end(
         self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, *_: Any
     ) -> None:
-        if "scores" not in outputs:
-            return
-        self._scores.update(zip(outputs["positions"], outputs["scores"].cpu(), strict=True))
+        if outputs["rows"]:  # items that select have none
+            self._scores.update(zip(outputs["positions"], outputs["rows"], strict=True))
 
     def on_validation_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
         if trainer.sanity_checking:

@@ -150,7 +150,7 @@ class ChoiceData(LightningDataModule):
     """Batches of encoded examples for a fit. `selection`, if it is not empty, is a second validation set.
 
     `groups` has the group of each training example (see LengthBuckets). With `uncut`, a step cuts its
-    training items into parts itself.
+    training items into parts itself. So does every validation with its items.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class ChoiceData(LightningDataModule):
             DataLoader(
                 examples,  # type: ignore[arg-type]
                 batch_size=EVALUATED_AT_ONCE,
-                collate_fn=self.collate,
+                collate_fn=Uncut,  # a validation makes smaller batches if memory is not enough
                 generator=torch.Generator().manual_seed(0),
             )
             for examples in self.evaluated

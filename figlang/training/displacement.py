@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from figlang.machine.shrinking import Shrinking
 from figlang.scoring.tree.branching import EncodedStrings, StringBatch, StringScorer
 from figlang.text.amounts import form
 
@@ -123,11 +124,16 @@ def _means(
     training, device = network.training, next(network.parameters()).device
     network.eval()
     found: list[tuple[list[float], int]] = []
-    for start in range(0, len(examples), TOGETHER):
-        batch = move_data_to_device(collate(examples[start : start + TOGETHER]), device)
+    sizes = Shrinking(TOGETHER, 1, "items are read")
+
+    def read(size: int) -> list[tuple[list[float], int]]:
+        batch = move_data_to_device(collate(examples[len(found) : len(found) + size]), device)
         means_BC = score.means(score.log_probs(network, batch), batch)
         options_B = (batch.option_strings >= 0).sum(1)
         rows = zip(means_BC.tolist(), options_B.tolist(), batch.gold.tolist(), strict=True)
-        found += [(means[:options], right) for means, options, right in rows]
+        return [(means[:options], right) for means, options, right in rows]
+
+    while len(found) < len(examples):
+        found += sizes(read)
     network.train(training)
     return found

@@ -3,8 +3,7 @@
 import copy
 import logging
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -18,15 +17,17 @@ from transformers import PreTrainedModel
 
 from figlang.config import MethodConfig, TrainConfig
 from figlang.errors import INTERRUPTED, TERMINATED, FiglangError, damage
+from figlang.machine.faults import lacks_memory
 from figlang.runs import spelled
 from figlang.runs.training import Run
 from figlang.scoring.encode import padding
 from figlang.text.amounts import counted
-from figlang.training import averaged, likelihood, memory, near_start, saving, selection, throughput
-from figlang.training.base import ChoiceModule, NonFiniteLossError
+from figlang.training import averaged, likelihood, near_start, saving, selection, throughput
+from figlang.training.base import NonFiniteLossError
 from figlang.training.callbacks import Health, History, Preemption
 from figlang.training.datamodule import ChoiceData
 from figlang.training.embedding import restore, trim
+from figlang.training.foresight import Foresight
 from figlang.training.preparation import Prepared
 from figlang.training.strategies import SHARDED
 from figlang.training.trackers import wandb
@@ -34,7 +35,6 @@ from figlang.training.trainer import trainer as trainer_of
 from figlang.types import Split
 
 log = logging.getLogger("figlang")
-WORTH_SAYING = 10**9  # bytes of memory that not every machine has to spare
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Fitted:
         tokens_per_second: Tokens that training steps read, without padding, by the seconds of these steps.
         peak_memory_mb: Largest memory of the first process in the last part, in MB. None if the system cannot
             count it separately for each fit of a process.
-        expected_memory_mb: The estimate of it before the fit, in MB. None for small networks, on another
-            device or with several processes.
+        expected_memory_mb: The estimate of it before the first step, in MB; on a GPU, of its memory. None for
+            a short training of a small network, on other devices, or with several processes.
         peak_share: Lowest share of the speed that matrix products reach on this CPU, measured after the fit
             (figlang/training/throughput.py). None for a short fit, on another device or with several
             processes.
@@ -119,10 +119,11 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     history = History(run.folder / "log.csv", ready.validation.items, log, _called(ready))
     health = Health(history, ready.chance, _head(fitted, ready), log)
     saver = Preemption(run.checkpoint)
-    trainer = trainer_of(config, run, [*_guiding(config.method, fitted), history, health, saver])
+    foresight = Foresight(config, batches)
+    trainer = trainer_of(config, run, [*_guiding(config.method, fitted), foresight, history, health, saver])
     resumed = _announce(config, run, ready, steps, trained)
     started = perf_counter()
-    with _forecast(config, fitted, module, batches, trainer) as expected:
+    with foresight.explained(trainer, module):
         _run(trainer, module, batches, resumed, run, saver, ready.train)
     if not trainer.is_global_zero:
         return None
@@ -139,7 +140,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
         examples_per_second=len(ready.train.items) * epochs / seconds,
         tokens_per_second=tokens / stepping,
         peak_memory_mb=peak,
-        expected_memory_mb=None if expected is None else expected.total / 2**20,
+        expected_memory_mb=foresight.expected_mb,
         peak_share=_peak_share(trainer, network, tokens, stepping, config.trainer.precision),
         parameters=parameters,
         trained=trained,
@@ -173,12 +174,6 @@ def _sizes(network: nn.Module) -> tuple[int, int]:
         sum(weight.numel() for weight in weights),
         sum(weight.numel() for weight in weights if weight.requires_grad),
     )
-
-
-def _least_memory(network: nn.Module) -> int:
-    """The bytes of the weights, and of the gradients and two moments of those that are trained."""
-    sizes = [(each.numel() * each.element_size(), each.requires_grad) for each in network.parameters()]
-    return sum(size * (4 if trained else 1) for size, trained in sizes)
 
 
 def _fitted(network: nn.Module, sharded: bool) -> nn.Module:
@@ -267,32 +262,6 @@ def _announce(config: TrainConfig, run: Run, ready: Prepared, steps: int, traine
     return run.checkpoint
 
 
-@contextmanager
-def _forecast(
-    config: TrainConfig, network: nn.Module, module: ChoiceModule, batches: ChoiceData, trainer: Trainer
-) -> Iterator[memory.Forecast | None]:
-    """Estimate the memory of a large training and say it. While the block runs, a lack of it is explained."""
-    least, expected = _least_memory(network), None
-    here = trainer.world_size == 1 and trainer.strategy.root_device.type == "cpu"
-    if config.trainer.strategy not in SHARDED and least >= WORTH_SAYING:
-        if here:
-            expected = memory.forecast(
-                network,
-                config.method,
-                lambda batch: module.loss(batch)["loss"],
-                lambda batch: module.score(module.network, batch),
-                batches,
-                trainer.precision_plugin.forward_context,
-            )
-        if expected is None:
-            text = "it needs %.1f GB for weights, gradients and AdamW's moments, and more for activations"
-            log.info(text, least / 1e9)
-        else:
-            log.info("it needs about %.1f GB of memory", expected.total / 1e9)
-    with memory.explained(expected, config.method, config.peft.name != "none"):
-        yield expected
-
-
 def _slimmed(ready: Prepared, method: MethodConfig) -> nn.Embedding | None:
     """Change the network in place so that its training needs less. Returns the embedding that was trimmed."""
     saving.begin(ready.network, method)
@@ -340,7 +309,7 @@ def _run(
         wandb.preempted()
         raise SystemExit(0 if "WANDB_SWEEP_ID" in os.environ else TERMINATED) from stop
     except Exception as error:  # a damaged checkpoint can fail in any way
-        if resumed and not trainer.global_step:
+        if resumed and not trainer.global_step and not lacks_memory(error):
             raise FiglangError(
                 f"{resumed} cannot be resumed from ({damage(error)}); overwrite=true starts the run again"
             ) from error

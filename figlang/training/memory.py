@@ -4,28 +4,24 @@ A few items go forward and back, and the largest memory that tensors take meanwh
 item and once with some. So what grows with the items is told from what does not.
 """
 
-import logging
-import re
-import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
+from importlib.util import find_spec
 from typing import Any
 
 import torch
+from pytorch_lightning import Trainer
 from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
-from figlang.config import MethodConfig
+from figlang.config import MethodConfig, TrainConfig
+from figlang.config.relief import ADAPTERS, AGAIN, PARTS, possible
 from figlang.cpu.hasten import hasten, release
 from figlang.errors import FiglangError
-from figlang.machine.faults import lacks_memory
 from figlang.training import optimizers, saving
+from figlang.training.base import ChoiceModule
 from figlang.training.datamodule import EVALUATED_AT_ONCE, ChoiceData
-
-log = logging.getLogger("figlang")
+from figlang.training.meters import meter
 
 # Bytes that an optimizer keeps for each trained weight of four bytes. Muon's are for the matrices of layers;
 # AdamW moves the other weights.
@@ -37,10 +33,19 @@ KEPT = {
     "muon": 4.0,
     "schedule_free": 8.0,
 }
+# What is kept is called so.
+STATES = {
+    "adamw": "AdamW's moments",
+    "adamw_8bit": "AdamW's moments in 8 bits",
+    "adamw_8bit_paged": "AdamW's moments in 8 bits",
+    "lion": "Lion's momentum",
+    "muon": "Muon's momentum",
+    "schedule_free": "the states of schedule-free AdamW",
+}
 # Low-rank adapters usually train less than this share of the weights.
-ADAPTERS = 0.03
+LOW_RANK = 0.03
 SOME = 3  # items of the second measurement
-GB = 1e9
+GB, MB = 1e9, 1e6
 
 
 @dataclass(frozen=True)
@@ -48,13 +53,14 @@ class Forecast:
     """The estimated memory of a training, in bytes.
 
     Attributes:
-        here: What the process has before: libraries, data and weights.
+        here: What is taken before: libraries, data and weights of the process; on a GPU, the weights.
         optimizer: State of the optimizer, and averages of the weights.
         gradients: Gradients of the trained weights.
         step: What the largest part needs besides the gradients.
         single: What a part of one item needs.
         items: Number of items of the largest part.
-        recomputed: `step` with activations computed again; None if it was not measured.
+        recomputed: `step` with activations computed again; None if they are already, or cannot be.
+        recomputed_single: `single` with activations computed again.
         validating: What the largest batch of a validation needs. Gradients are still there then.
     """
 
@@ -65,6 +71,7 @@ class Forecast:
     single: float
     items: int
     recomputed: float | None = None
+    recomputed_single: float | None = None
     validating: float = 0.0
 
     @property
@@ -72,85 +79,109 @@ class Forecast:
         """The estimated peak."""
         return self.here + self.optimizer + self.gradients + max(self.step, self.validating)
 
-    def advice(self, method: MethodConfig, adapted: bool) -> list[str]:
-        """The two settings that would save most, with the memory that the training would need with each."""
-        parts = 1 if method.accumulate == "auto" else int(method.accumulate)
-        ways: dict[str, float] = {}
-        if self.items > 1:
-            most = min(parts * self.items, method.batch_size)  # parts may differ by an item
-            ways[f"method.accumulate={most}"] = replace(self, step=self.single).total
-        if self.recomputed is not None and not method.checkpointing:
-            ways["method.checkpointing=true"] = replace(self, step=self.recomputed).total
-        if method.optimizer == "adamw":
+    def in_parts(self) -> "Forecast":
+        """The memory of a training that reads one item at a time."""
+        return replace(self, step=self.single, recomputed=self.recomputed_single)
+
+    def advice(self, config: TrainConfig, gpu: bool) -> list[str]:
+        """The two settings that would save most, with the memory that the training would need with each.
+
+        Args:
+            config: The options of the training. Those that it has already are not named.
+            gpu: Whether it runs on a GPU.
+        """
+        method, free = config.method, possible(config)
+        ways: dict[str, Forecast] = {}
+        if self.items > 1 and PARTS in free:
+            most = min(_parts(method) * self.items, method.batch_size)  # parts may differ by an item
+            ways[f"method.accumulate={most}"] = self.in_parts()
+        if self.recomputed is not None and AGAIN in free:
+            ways[AGAIN] = replace(self, step=self.recomputed)
+        # bitsandbytes' step on a CPU needs more than it saves.
+        if method.optimizer == "adamw" and gpu and find_spec("bitsandbytes"):
             ways["method.optimizer=adamw_8bit"] = replace(
                 self, optimizer=self.optimizer * KEPT["adamw_8bit"] / KEPT["adamw"]
-            ).total
-        if not adapted:
-            left = replace(self, optimizer=self.optimizer * ADAPTERS, gradients=self.gradients * ADAPTERS)
-            ways["peft=lora"] = left.total
-        best = sorted((need, name) for name, need in ways.items() if need < self.total)[:2]
-        return [f"{name} ({need / GB:.1f} GB)" for need, name in best]
+            )
+        if ADAPTERS in free:
+            ways[ADAPTERS] = replace(
+                self, optimizer=self.optimizer * LOW_RANK, gradients=self.gradients * LOW_RANK
+            )
+        best = sorted((each.total, name) for name, each in ways.items() if each.total < self.total)[:2]
+        return [f"{name} ({size(need)})" for need, name in best]
 
 
-def forecast(
-    network: nn.Module,
-    method: MethodConfig,
-    loss: Callable[[Any], torch.Tensor],
-    score: Callable[[Any], torch.Tensor],
-    batches: ChoiceData,
-    precision: Callable[[], AbstractContextManager[Any]],
-) -> Forecast | None:
-    """Estimate the memory of a training on a CPU.
+def size(bytes: float) -> str:
+    """A number of bytes in words."""
+    return f"{bytes / GB:.1f} GB" if bytes >= GB else f"{bytes / MB:.0f} MB"
+
+
+def least(network: nn.Module, method: MethodConfig) -> float:
+    """The bytes of the weights, and of the gradients and the optimizer's states of those that are trained."""
+    weights = sum(each.numel() * each.element_size() for each in network.parameters())
+    return weights + _gradients(network) + _kept(network, method)
+
+
+def forecast(module: ChoiceModule, trainer: Trainer, batches: ChoiceData, here: float) -> Forecast | None:
+    """Estimate the memory of a training whose network is on its device, in one process.
 
     Args:
-        network: The network, in the state in which it is trained.
-        method: Settings of the training.
-        loss: The loss of a batch.
-        score: The scores of a batch, for a validation.
-        batches: The training items.
-        precision: Makes the context of the arithmetic.
+        module: The way of training, with its network.
+        trainer: Its trainer.
+        batches: The items.
+        here: What was taken before the first step.
 
     Returns:
-        The estimate; None if the items are not enough to measure.
+        The estimate; None if the items are not enough to measure, or for a device without a meter.
+
+    Raises:
+        RuntimeError, MemoryError: If memory lacks even for a few items.
     """
-    largest = _largest(batches, method)
-    if len(largest) < 2:
+    network, method = module.network, module.method
+    strategy, precision = trainer.strategy, trainer.precision_plugin.forward_context
+    device = strategy.root_device
+    takes, largest = meter(device), _largest(batches, method)
+    if takes is None or len(largest) < 2:
         return None
-    trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
-    gradients = float(sum(parameter.numel() * parameter.element_size() for parameter in trained))
-    # The averages with the weights that they stand for, and the weights of the beginning.
-    averages = (2 * bool(method.ema) + bool(method.l2_sp)) * gradients
 
     def peaks(count: int) -> tuple[float, float]:
+        batch = strategy.batch_to_device(batches.collate(largest[-count:]))
         with precision():
-            return _peaks(network, lambda: loss(batches.collate(largest[-count:])))
+            return takes.step(network, lambda: module.loss(batch)["loss"])
 
     evaluated = batches.evaluated[0][-EVALUATED_AT_ONCE:]
 
     def validation(count: int) -> tuple[float, float]:
-        with precision(), torch.no_grad(), Live([*network.parameters(), *network.buffers()]) as live:
-            score(batches.collate(evaluated[-count:]))
-        return 0.0, peak(live.changes, set())
+        batch = strategy.batch_to_device(batches.collate(evaluated[-count:]))
+        with precision():
+            return 0.0, takes.reading(network, lambda: module.score(network, batch))
 
-    here = _resident()
-    with torch.random.fork_rng(devices=[]), _training(network):
+    again = None
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         single, step = _grown(peaks, len(largest))
         validating = _grown(validation, len(evaluated))[1] if len(evaluated) > 1 else 0.0
-    recomputed = None
-    if not method.checkpointing and _repeats(network):
-        with torch.random.fork_rng(devices=[]), _training(network):
-            recomputed = _grown(peaks, len(largest))[1]
-        saving.end(network)
+        if not method.checkpointing:
+            with _computing_again(network, device) as able:
+                again = _grown(peaks, len(largest)) if able else None
+    # The average of the weights, and the weights that it stands for during an evaluation.
+    averages = 2 * bool(method.ema) * _gradients(network)
     return Forecast(
         here=here,
-        optimizer=_kept(network, method) + averages,
-        gradients=gradients,
+        # A training that goes on has read its states before this.
+        optimizer=0.0 if trainer.ckpt_path else _kept(network, method) + averages,
+        gradients=_gradients(network),
         step=step,
         single=single,
         items=len(largest),
-        recomputed=recomputed,
+        recomputed=again[1] if again else None,
+        recomputed_single=again[0] if again else None,
         validating=validating,
     )
+
+
+def _gradients(network: nn.Module) -> float:
+    """The bytes of the gradients."""
+    trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    return float(sum(parameter.numel() * parameter.element_size() for parameter in trained))
 
 
 def _kept(network: nn.Module, method: MethodConfig) -> float:
@@ -179,54 +210,55 @@ def _grown(peaks: Callable[[int], tuple[float, float]], items: int) -> tuple[flo
 
 
 @contextmanager
-def _training(network: nn.Module) -> Iterator[None]:
-    """The network as it is in a training on a CPU."""
-    mode = network.training
-    network.train()
-    hasten(network)
-    try:
-        yield
-    finally:
-        release(network)
-        network.train(mode)
+def _computing_again(network: nn.Module, device: torch.device) -> Iterator[bool]:
+    """Compute the activations of layers again while the block runs, if the network can.
 
-
-@contextmanager
-def explained(expected: Forecast | None, method: MethodConfig, adapted: bool) -> Iterator[None]:
-    """While the block runs, a lack of memory becomes one line, if there is an estimate.
-
-    Raises:
-        FiglangError: If memory lacks.
+    The faster parts of a CPU are made anew, since they depend on that.
     """
+    here = device.type == "cpu"
+    if here:
+        release(network)
+    able = _repeats(network)
+    if here:
+        hasten(network)
     try:
-        yield
-    except (RuntimeError, MemoryError) as error:  # torch's lack of memory is a RuntimeError
-        if expected and (said := refusal(error, expected, method, adapted)):
-            raise said from error
-        raise
+        yield able
+    finally:
+        if here:
+            release(network)
+        saving.end(network)
+        if here:
+            hasten(network)
 
 
-def refusal(error: Exception, expected: Forecast, method: MethodConfig, adapted: bool) -> FiglangError | None:
-    """The message about a lack of memory; None for another error.
+def refusal(expected: Forecast | None, config: TrainConfig, gpu: bool, repeats: bool) -> FiglangError:
+    """The message about a lack of memory.
 
     Args:
-        error: What was raised.
-        expected: The estimate of memory.
-        method: Settings of the method.
-        adapted: Whether adapters are trained.
+        expected: The estimate of memory, if there is one.
+        config: The options of the training.
+        gpu: Whether it runs on a GPU.
+        repeats: Whether the network can compute activations again.
     """
-    if not lacks_memory(error):
-        return None
-    advice = " or ".join(expected.advice(method, adapted)) or "a smaller model"
+    usual = [way for way in possible(config) if repeats or way != AGAIN][:2]
+    if expected is None:
+        return FiglangError(f"out of memory; take {' or '.join(usual)}")
+    one = config.method.accumulate == "auto"
+    expected = expected.in_parts() if one else expected
+    advice = expected.advice(config, gpu) or usual
     return FiglangError(
-        f"out of memory; this training needs about {expected.total / GB:.1f} GB. These would help most: "
-        f"{advice}"
+        f"out of memory; this training needs about {size(expected.total)}"
+        f"{' if it reads one item at a time' if one else ''}. These would help most: {' or '.join(advice)}"
     )
+
+
+def _parts(method: MethodConfig) -> int:
+    return 1 if method.accumulate == "auto" else int(method.accumulate)
 
 
 def _largest(batches: ChoiceData, method: MethodConfig) -> Sequence[Any]:
     """The examples of the part with the most tokens, padding included."""
-    parts = 1 if method.accumulate == "auto" else int(method.accumulate)
+    parts = _parts(method)
     found = []
     for numbers in batches.buckets.batches(0):
         examples = [batches.train[number] for number in numbers]
@@ -242,80 +274,3 @@ def _repeats(network: nn.Module) -> bool:
     except FiglangError:
         return False
     return True
-
-
-class Live(TorchDispatchMode):
-    """Notes when memory of tensors is taken and given back.
-
-    Attributes:
-        changes: Number of each piece of memory, and its bytes, negative when it is given back.
-    """
-
-    def __init__(self, known: Iterable[torch.Tensor]) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.changes: list[tuple[int, int]] = []
-        self._alive: dict[int, tuple[int, weakref.ref[Any]]] = {}
-        self._known = {_piece(tensor) for tensor in known}
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        outputs = func(*args, **(kwargs or {}))
-        for tensor in tree_leaves(outputs):
-            if isinstance(tensor, torch.Tensor):
-                self._note(tensor.untyped_storage())
-        return outputs
-
-    def number(self, tensor: torch.Tensor) -> int | None:
-        """The number of a tensor's memory, if it was taken meanwhile and is still there."""
-        number, *_ = self._alive.get(_piece(tensor), (None,))
-        return number
-
-    def _note(self, storage: Any) -> None:
-        piece = storage._cdata
-        if piece in self._known or piece in self._alive:
-            return
-        number, size = len(self.changes), storage.nbytes()
-
-        def gone(_: Any) -> None:
-            self._alive.pop(piece, None)
-            self.changes.append((number, -size))
-
-        self._alive[piece] = (number, weakref.ref(storage, gone))
-        self.changes.append((number, size))
-
-
-def _piece(tensor: torch.Tensor) -> int:
-    return int(tensor.untyped_storage()._cdata)
-
-
-def _peaks(network: nn.Module, loss: Callable[[], torch.Tensor]) -> tuple[float, float]:
-    """The most bytes that tensors have at once, forward and in all of a step.
-
-    Those of before it and the gradients do not count.
-    """
-    with Live([*network.parameters(), *network.buffers()]) as live:
-        value = loss()
-        forward = len(live.changes)
-        value.backward()  # type: ignore[no-untyped-call]
-    gradients = [parameter.grad for parameter in network.parameters() if parameter.grad is not None]
-    apart = {live.number(gradient) for gradient in gradients}
-    for parameter in network.parameters():
-        parameter.grad = None
-    return peak(live.changes[:forward], apart), peak(live.changes, apart)
-
-
-def peak(changes: Iterable[tuple[int, int]], apart: Collection[int | None]) -> float:
-    """The most bytes at once, without the pieces that are `apart`."""
-    now = most = 0
-    for number, size in changes:
-        if number not in apart:
-            now += size
-            most = max(most, now)
-    return float(most)
-
-
-def _resident() -> float:
-    """The bytes of memory that this process has now."""
-    status = Path("/proc/self/status")
-    if status.is_file() and (kept := re.search(r"VmRSS:\s*(\d+) kB", status.read_text())):
-        return int(kept[1]) * 1024.0
-    return 0.0

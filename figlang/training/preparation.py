@@ -31,7 +31,7 @@ from figlang.scoring.tree.branching import EncodedStrings, PromptedScorer, Strin
 from figlang.scoring.wording import Wording, check_alone
 from figlang.tasks.mix import original
 from figlang.training import distillation, near_base, saving, teacher_networks
-from figlang.training.agreement import continues, step_wide
+from figlang.training.agreement import continues
 from figlang.training.anchored import AnchoredModule
 from figlang.training.base import ChoiceModule, Score
 from figlang.training.causal_lm import CausalLMModule
@@ -190,7 +190,7 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
         selection_examples=encode_all(encoder, selected)[0],
         collate=encoder.collate,
         score=score,
-        kind=StepWideModule if step_wide(method) else CrossEntropyModule,
+        kind=StepWideModule if method.step_wide else CrossEntropyModule,
         head=frozenset(name for name, _ in adapted.named_parameters() if _trained(name, heads)),
         manifest=manifest,
         notes=[*notes, *validation_notes],

@@ -85,6 +85,11 @@ def check_kernels(method: MethodConfig) -> None:
         )
 
 
+def repeats(network: nn.Module) -> bool:
+    """Whether a network can compute activations again."""
+    return bool(getattr(_inside(network), "supports_gradient_checkpointing", False))
+
+
 def end(network: nn.Module) -> None:
     """Keep all activations again."""
     inside = _inside(network)

@@ -1,6 +1,7 @@
 """The evaluation at the end of a training: in the memory of the training, and what is said if it lacks."""
 
 import json
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,8 @@ import pytest
 import torch
 
 from figlang.evaluation import opening
+from figlang.models import checkpoint
+from figlang.training import preparation
 from tests import causal_models
 from tests.running import run, train
 
@@ -27,6 +30,30 @@ def test_adapters_over_four_bits_are_evaluated_over_four_bits(tmp_path: Path) ->
     again = run(tmp_path, "evaluate.py", "checkpoint=run", *words)
     assert again.returncode == 0, again.stderr
     assert json.loads((tmp_path / "again" / "metrics.json").read_text())["signature"] == measured["signature"]
+
+
+def test_it_does_not_hold_the_trained_network_beside_the_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained: list[weakref.ref[Any]] = []
+    left: list[Any] = []
+    prepare, load = preparation.prepare, checkpoint.load
+
+    def prepared(*given: Any) -> Any:
+        ready = prepare(*given)
+        trained.append(weakref.ref(ready.network))
+        return ready
+
+    def opened(*given: Any) -> Any:
+        left.extend(each() for each in trained)
+        return load(*given)
+
+    monkeypatch.setattr(preparation, "prepare", prepared)
+    monkeypatch.setattr(checkpoint, "load", opened)
+    for run_, words in (("all", ()), ("lora", ("peft=lora", "method.selection=heldout"))):
+        ended = train(tmp_path, "data=figqa_sample", "model=smollm2", f"run={run_}", *words)
+        assert ended.returncode == 0, ended.stderr
+    assert left == [None, None, None], "of two trainings, the first of which has ended"
 
 
 def test_a_lack_of_memory_in_it_is_not_one_of_the_training(

@@ -137,13 +137,13 @@ def test_a_loss_that_is_no_number_names_its_batch_and_keeps_the_state_before(
         ),
         (
             torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"),
-            "out of memory; lower method.batch_size",
+            "out of memory; this training needs about ",
         ),
         (
             RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"),
-            "out of memory; lower",
+            "out of memory; this training needs about ",
         ),
-        (MemoryError(), "out of memory; lower"),
+        (MemoryError(), "out of memory; this training needs about "),
     ],
 )
 def test_a_fault_of_the_machine_is_one_line_and_the_run_goes_on_later(
@@ -163,7 +163,7 @@ def test_memory_that_torch_does_not_get_is_one_line(monkeypatch: pytest.MonkeyPa
         at_step(patch, 3, lambda _: torch.empty(2**46))
         code, said = train("run=run")
     assert code == 2
-    assert said.splitlines()[-1].startswith("error: out of memory; lower method.batch_size")
+    assert said.splitlines()[-1].startswith("error: out of memory; this training needs about ")
 
 
 @pytest.mark.parametrize("strategy", ["auto", "ddp", "fsdp"])

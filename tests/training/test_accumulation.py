@@ -13,6 +13,7 @@ from figlang.config import MethodConfig, TrainConfig
 from figlang.config.composing import compose
 from figlang.errors import FiglangError
 from figlang.training.accumulation import Parts, Uncut
+from figlang.training.base import SELECTION, SELECTION_ACCURACY
 from figlang.training.cross_entropy import CrossEntropyModule
 from figlang.training.datamodule import ChoiceData
 from figlang.training.trainer import built
@@ -54,7 +55,11 @@ class Watched(CrossEntropyModule):
 
 
 def fitted(
-    tmp_path: Path, accumulate: str, scored: Callable[[nn.Module, Any], Tensor] = score, items: int = 21
+    tmp_path: Path,
+    accumulate: str,
+    scored: Callable[[nn.Module, Any], Tensor] = score,
+    items: int = 21,
+    selecting: int = 0,
 ) -> Watched:
     """Two epochs over items in steps of eight."""
     torch.manual_seed(0)
@@ -62,7 +67,9 @@ def fitted(
     method = MethodConfig(accumulate=accumulate, lr=0.05, warmup=0.0)
     module = Watched(network, method, scored, 6, 0)
     examples = [Example(position) for position in range(items)]
-    data = ChoiceData(collate, examples, examples[:4], (), 8, None, 0, uncut=accumulate != "1")
+    data = ChoiceData(
+        collate, examples, examples[:9], examples[:selecting], 8, None, 0, uncut=accumulate != "1"
+    )
     trainer = built(
         accelerator="cpu",
         max_epochs=2,
@@ -114,6 +121,30 @@ def test_a_lack_of_memory_of_a_single_item_is_not_repeated(tmp_path: Path) -> No
 
     with pytest.raises(torch.OutOfMemoryError):
         fitted(tmp_path, "auto", never)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_validation_reads_fewer_items_together_if_memory_is_not_enough(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    sizes: list[int] = []
+
+    def scarce(network: nn.Module, batch: Any) -> Tensor:
+        if not network.training:
+            sizes.append(len(batch.gold))
+            if len(batch.gold) > 4:
+                raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+        return score(network, batch)
+
+    whole, fewer = fitted(tmp_path, "1", selecting=7), fitted(tmp_path, "1", scarce, selecting=7)
+    # At most 32, 16 and 8 of 9 items are too many. Then come 7 items that select.
+    assert sizes[:8] == [9, 9, 8, 4, 4, 1, 4, 3]
+    assert max(sizes[3:]) == 4, "what was found is kept"
+    said = "memory is not enough; from now on at most 4 validation items are read together"
+    assert said in caplog.messages
+    for name in (SELECTION, SELECTION_ACCURACY):
+        measured = fewer.trainer.callback_metrics[name]
+        torch.testing.assert_close(whole.trainer.callback_metrics[name], measured)
 
 
 def test_parts_are_of_neighbours_and_nearly_equal() -> None:

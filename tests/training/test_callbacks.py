@@ -77,7 +77,7 @@ def test_validation_scores_that_are_not_numbers_stop_the_training(tmp_path: Path
     history = History(tmp_path / "log.csv", items, LOGGER)
     fit: Any = SimpleNamespace(current_epoch=1, sanity_checking=False, global_step=7)
     history.on_validation_epoch_start(fit, nn.Identity())  # type: ignore[arg-type]
-    outputs = {"positions": [0, 1], "scores": torch.tensor([[0.0, 1.0], [torch.nan, torch.nan]])}
+    outputs = {"positions": [0, 1], "rows": [torch.tensor([0.0, 1.0]), torch.tensor([torch.nan, torch.nan])]}
     history.on_validation_batch_end(fit, nn.Identity(), outputs, None)  # type: ignore[arg-type]
     with pytest.raises(
         FiglangError,

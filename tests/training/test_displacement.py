@@ -2,9 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.branching import StringScorer
@@ -34,6 +36,25 @@ def test_likelihoods_are_the_networks_own(name: str) -> None:
     assert measured.gold == pytest.approx(sum(gold) / len(gold), abs=1e-4)
     assert measured.wrong == pytest.approx(sum(wrong) / len(wrong), abs=1e-4)
     assert measured.items == len(ITEMS)
+
+
+def test_fewer_items_are_read_together_if_memory_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    built, strings = network("llama"), encoder(SCORINGS["answer"], sharing=True)
+    examples, whole = strings.encode(ITEMS), StringScorer.log_probs
+    scorer = StringScorer(dissect(built))
+    expected = displacement.measure(built, scorer, examples, strings.collate)
+
+    def scarce(own: StringScorer, network: nn.Module, batch: Any) -> torch.Tensor:
+        if len(batch.gold) > 1:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+        return whole(own, network, batch)
+
+    monkeypatch.setattr(StringScorer, "log_probs", scarce)
+    measured = displacement.measure(built, scorer, examples, strings.collate)
+    assert measured is not None
+    assert expected is not None
+    assert measured.gold == pytest.approx(expected.gold, abs=1e-5)
+    assert measured.wrong == pytest.approx(expected.wrong, abs=1e-5)
 
 
 def test_items_without_labels_are_left_out() -> None:

@@ -11,11 +11,9 @@ import pytest
 from pytorch_lightning import LightningModule
 from rich.console import Console
 from rich.progress import Progress
-from torch import nn
 
 from figlang.machine import bars
 from figlang.training import progress
-from figlang.training.fitting import _least_memory
 from figlang.training.progress import OneLine, Pace, duration
 
 
@@ -83,13 +81,6 @@ def test_a_short_training_has_no_estimate(monkeypatch: pytest.MonkeyPatch) -> No
 )
 def test_times_in_words(seconds: float, words: str) -> None:
     assert duration(seconds) == words
-
-
-def test_memory_counts_gradients_and_moments_of_what_is_trained() -> None:
-    network = nn.Sequential(nn.Linear(10, 10, bias=False), nn.Linear(10, 5, bias=False))
-    assert _least_memory(network) == 4 * (100 + 50) * 4
-    network[0].requires_grad_(False)
-    assert _least_memory(network) == 4 * 100 + 4 * 50 * 4
 
 
 def test_without_a_terminal_there_is_no_bar() -> None:

@@ -194,6 +194,11 @@ class MethodConfig(Section):
         1.0, "Largest norm of the gradient. Larger gradients are scaled down.", within=POSITIVE
     )
 
+    @property
+    def step_wide(self) -> bool:
+        """Whether an encoder's loss compares texts across the items of a step, by their labels."""
+        return self.direction == "both" or (self.negatives == "batch" and self.negatives_weight > 0)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.accumulate != "auto" and not re.fullmatch("[1-9][0-9]{0,8}", self.accumulate):

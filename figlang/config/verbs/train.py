@@ -54,6 +54,11 @@ class TrainConfig(Command):
     )
     blind: bool = option(True, BLIND)
 
+    @property
+    def whole_steps(self) -> bool:
+        """Whether the loss compares all items of a step, so that they must be read together."""
+        return not self.model.causal and (self.method.step_wide or self.method.similarity_weight > 0)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if (
