@@ -23,7 +23,7 @@ class Uncut:
         self.examples = examples
 
     def cut(self, parts: int) -> list[Sequence[Any]]:
-        """Divide the examples into at most `count` parts of neighbours. Their sizes differ by one at most."""
+        """Divide the examples into at most `parts` parts of neighbours. Their sizes differ by one at most."""
         count = min(parts, len(self.examples))
         ends = [len(self.examples) * part // count for part in range(count + 1)]
         return [self.examples[start:end] for start, end in pairwise(ends)]

@@ -12,6 +12,7 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 from torch import Tensor
 
 from figlang.scoring.encode import Encoded
+from figlang.training.accumulation import Uncut
 from figlang.training.datamodule import WINDOW, ChoiceData, LengthBuckets
 
 
@@ -176,8 +177,8 @@ class Recorder(LightningModule):
         self.seen.setdefault(self.current_epoch, []).append(batch.tolist())
         return self.weight.sum()
 
-    def validation_step(self, batch: Tensor, _: int) -> None:
-        self.validated += batch.tolist()
+    def validation_step(self, batch: Uncut, _: int) -> None:
+        self.validated += [example.position for example in batch.examples]
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.SGD(self.parameters(), lr=0.1)

@@ -54,7 +54,7 @@ def test_advice_names_the_two_settings_that_need_least() -> None:
     assert KNOWN.total == 10e9
     assert replace(KNOWN, validating=4e9).total == 11e9
     assert KNOWN.advice(config(), gpu=False) == ["peft=lora (4.2 GB)", "method.accumulate=8 (7.5 GB)"]
-    assert KNOWN.advice(config("lora", accumulate="2", optimizer="lion"), gpu=True) == [
+    assert KNOWN.advice(config("lora", accumulate="2", optimizer="lion", batch_size=16), gpu=True) == [
         "method.accumulate=16 (7.5 GB)",
         "method.checkpointing=true (8.0 GB)",
     ]
