@@ -40,13 +40,15 @@ PARTS, AGAIN = "method.accumulate=4", "method.checkpointing=true"
 SETTINGS = [
     *(SMOLLM2, [*SMOLLM2, PARTS], [*SMOLLM2, AGAIN]),
     *([*SMOLLM2, "method.optimizer=lion"], [*SMOLLM2, "method.optimizer=muon"]),
+    [*SMOLLM2, "method.optimizer=schedule_free", "method.schedule=constant"],
     *(LORA, [*LORA, PARTS], [*LORA, AGAIN], [*LORA, PARTS, AGAIN]),
     *(MINILM, [*MINILM, PARTS], [*MINILM, AGAIN]),
     *(MPNET, [*MPNET, PARTS], [*MPNET, "peft=lora"]),
 ]
+GEMMA_LORA = [*GEMMA, "peft=lora", "peft.dropout=0"]
 GEMMAS = [
-    *([*GEMMA, "method.optimizer=lion"], [*GEMMA, "peft=lora", "peft.dropout=0"]),
-    [*GEMMA, "peft=lora", "peft.dropout=0", PARTS],
+    *(GEMMA, [*GEMMA, PARTS], [*GEMMA, AGAIN], [*GEMMA, "method.optimizer=lion"]),
+    *(GEMMA_LORA, [*GEMMA_LORA, PARTS], [*GEMMA_LORA, AGAIN], [*GEMMA_LORA, PARTS, AGAIN]),
 ]
 
 

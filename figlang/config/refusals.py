@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from difflib import get_close_matches
-from types import NoneType
+from types import NoneType, UnionType
 from typing import Any, NoReturn, get_args, get_origin
 
 from hydra.errors import HydraException
@@ -166,12 +166,15 @@ def _other_type(message: str, root: Root | None) -> str | None:
 
 def _kind(annotation: Any) -> str | None:
     """What the type of an option is called; None for a type without a name here."""
+    if isinstance(annotation, UnionType):
+        (annotation, *others) = [each for each in get_args(annotation) if each is not NoneType]
+        if others:
+            return None
     if get_origin(annotation) is dict:
         return "numbers by name in braces, for example {a: 1, b: 0.5}"
-    if get_origin(annotation) is list:
+    if get_origin(annotation) in (list, tuple):
         return "a list in brackets" if get_args(annotation)[0] is str else "a list of numbers in brackets"
-    several = [each for each in get_args(annotation) or (annotation,) if each is not NoneType]
-    return KINDS.get(several[0]) if len(several) == 1 else None
+    return KINDS.get(annotation)
 
 
 def _unknown_key(message: str, root: Root | None) -> str | None:

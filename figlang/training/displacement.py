@@ -124,16 +124,18 @@ def _means(
     training, device = network.training, next(network.parameters()).device
     network.eval()
     found: list[tuple[list[float], int]] = []
-    sizes = Shrinking(TOGETHER, 1, "items are read")
+    sizes, start = Shrinking(TOGETHER, 1, "items are read"), 0
 
-    def read(size: int) -> list[tuple[list[float], int]]:
-        batch = move_data_to_device(collate(examples[len(found) : len(found) + size]), device)
+    def read(size: int) -> tuple[int, list[tuple[list[float], int]]]:
+        some = examples[start : start + size]  # an example has a row for each of its choices
+        batch = move_data_to_device(collate(some), device)
         means_BC = score.means(score.log_probs(network, batch), batch)
         options_B = (batch.option_strings >= 0).sum(1)
         rows = zip(means_BC.tolist(), options_B.tolist(), batch.gold.tolist(), strict=True)
-        return [(means[:options], right) for means, options, right in rows]
+        return len(some), [(means[:options], right) for means, options, right in rows]
 
-    while len(found) < len(examples):
-        found += sizes(read)
+    while start < len(examples):
+        count, more = sizes(read)
+        start, found = start + count, [*found, *more]
     network.train(training)
     return found

@@ -41,7 +41,7 @@ def settled(network: nn.Module, method: MethodConfig) -> MethodConfig:
     """Replace `method.checkpointing=null` by what the network can."""
     if method.checkpointing is not None:
         return method
-    able = _able(network)
+    able = repeats(network)
     if not able:
         name = type(_inside(network)).__name__
         log.info("method.checkpointing=false: %s cannot compute its activations again", name)
@@ -54,12 +54,8 @@ def check(network: nn.Module, method: MethodConfig) -> None:
     Raises:
         FiglangError: It cannot.
     """
-    if method.checkpointing and not _able(network):
+    if method.checkpointing and not repeats(network):
         raise _impossible(_inside(network))
-
-
-def _able(network: nn.Module) -> bool:
-    return bool(getattr(_inside(network), "supports_gradient_checkpointing", False))
 
 
 def _impossible(inside: nn.Module) -> FiglangError:

@@ -11,9 +11,17 @@ from torch import nn
 from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.branching import StringScorer
 from figlang.training import displacement
+from figlang.types import Item
 from tests.causal_models import network, values
 from tests.running import train
 from tests.scoring.tree.test_branching import ITEMS, SCORINGS, encoder
+
+ANSWERS = ("it was hot", "it was cold")
+PAIRS = [
+    Item(f"{number}{place}", str(number), f"room {number} was {like}", ANSWERS, place)
+    for number in range(10)
+    for place, like in enumerate(("an oven", "a fridge"))
+]
 
 
 @pytest.mark.parametrize("name", ["answer", "clean"])
@@ -55,6 +63,17 @@ def test_fewer_items_are_read_together_if_memory_is_not_enough(monkeypatch: pyte
     assert expected is not None
     assert measured.gold == pytest.approx(expected.gold, abs=1e-5)
     assert measured.wrong == pytest.approx(expected.wrong, abs=1e-5)
+
+
+def test_pairs_have_a_reference_for_each_of_their_choices() -> None:
+    built, strings = network("llama").eval(), encoder(SCORINGS["answer"], sharing=True)
+    scorer, pairs = StringScorer(dissect(built)), strings.encode_pairs(PAIRS)
+    assert len(pairs) > displacement.TOGETHER
+    assert {len(each.choices) for each in pairs} == {4}, "two forward, two backward"
+    together = displacement.with_reference(built, scorer, pairs, strings.collate)
+    for pair, found in zip(pairs, together, strict=True):
+        (alone,) = displacement.with_reference(built, scorer, [pair], strings.collate)
+        assert found.reference == pytest.approx(alone.reference, abs=1e-5)
 
 
 def test_items_without_labels_are_left_out() -> None:

@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM, DynamicCache, LlamaConfig, PreTra
 from benchmarks.gpu import LARGE
 from figlang.scoring.tree.causal import CausalScorer
 from figlang.scoring.tree.states import read_tree
-from figlang.training.memory import Live, peak
+from figlang.training.meters import Live, peak
 from tests import causal_models
 
 GB = 1e9
