@@ -69,7 +69,8 @@ def folder(source: str, cache: str) -> Path:
             f"cannot write to {target.parent} ({error.strerror}); choose another folder with paths.cache=DIR"
         ) from error
     log.info("converting %s to float32 in %s; this happens once", path.name, target)
-    with beside:
+    # transformers draws weights before it reads them, and a seed has to mean the same in a later process.
+    with beside, torch.random.fork_rng(devices=[]):
         made = Path(beside.name) / "model"
         _convert(path, made)
         try:

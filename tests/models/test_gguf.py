@@ -124,6 +124,14 @@ def test_it_is_converted_once_per_content(
     assert gguf.folder(str(moved), str(tmp_path / "cache")) == made
 
 
+def test_a_conversion_leaves_the_random_numbers_of_the_seed_alone(tiny: Path, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    expected = torch.rand(3)
+    torch.manual_seed(0)
+    gguf.folder(str(tiny), str(tmp_path / "fresh"))
+    assert torch.equal(torch.rand(3), expected)
+
+
 def test_a_process_that_comes_second_takes_the_folder_of_the_first(
     tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
