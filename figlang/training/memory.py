@@ -218,7 +218,7 @@ def _computing_again(network: nn.Module, device: torch.device) -> Iterator[bool]
     here = device.type == "cpu"
     if here:
         release(network)
-    able = _repeats(network)
+    able = _begun(network)
     if here:
         hasten(network)
     try:
@@ -267,8 +267,8 @@ def _largest(batches: ChoiceData, method: MethodConfig) -> Sequence[Any]:
     return max(found, key=lambda part: sum(len(each.sequences) for each in part) * part[-1].longest)
 
 
-def _repeats(network: nn.Module) -> bool:
-    """Compute activations again from now on, if the network can."""
+def _begun(network: nn.Module) -> bool:
+    """Compute activations again from now on; whether the network can."""
     try:
         saving.begin(network, MethodConfig(checkpointing=True))
     except FiglangError:
