@@ -10,18 +10,47 @@ Shape letters: N tokens, I inputs, O outputs, R rank.
 
 import sys
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from figlang.cpu.dropout import FastDropout, drawn
+from figlang.cpu.dropout import FastDropout, clear, places
 from figlang.cpu.linear import OneDnnLinear
 from figlang.cpu.parts import untouched
 
 LINEAR = (nn.Linear, OneDnnLinear)
 EXACT = (torch.float32, torch.float64)
+
+
+class Low(NamedTuple):
+    """A linear layer with an adapter: x W^T + b + s drop(x) A^T B^T.
+
+    Attributes:
+        weight_OI, bias: W and b, which are frozen.
+        down_RI, up_OR: A and B.
+        scale: s.
+        p: Probability of dropout.
+        by_onednn: Whether products are oneDNN's.
+    """
+
+    weight_OI: Tensor
+    bias: Tensor | None
+    down_RI: Tensor
+    up_OR: Tensor
+    scale: float
+    p: float
+    by_onednn: bool
+
+
+class Ahead(NamedTuple):
+    """What the way back needs of a layer's way ahead: drop(x) without its scale, its product with A^T, and
+    the places that are dropped."""
+
+    dropped_NI: Tensor
+    low_NR: Tensor
+    at: Tensor | None
 
 
 def adapt_faster(network: nn.Module) -> None:
@@ -31,15 +60,20 @@ def adapt_faster(network: nn.Module) -> None:
         return
     for part in network.modules():
         if type(part) is layers.Linear and untouched(part) and _plain(part):
-            part.forward = partial(_adapted, part, _Rounded())  # type: ignore[method-assign]
+            part.forward = partial(_adapted, part, Rounded())  # type: ignore[method-assign]
 
 
 def adapt_as_before(network: nn.Module) -> None:
     """Undo `adapt_faster`."""
     for part in network.modules():
-        own = vars(part).get("forward")
-        if isinstance(own, partial) and own.func is _adapted:
+        if rounded_of(part) is not None:
             del part.forward
+
+
+def rounded_of(part: nn.Module) -> "Rounded | None":
+    """The weights that a layer keeps in other precisions, if `adapt_faster` has changed it."""
+    own = vars(part).get("forward")
+    return own.args[1] if isinstance(own, partial) and own.func is _adapted else None
 
 
 def _plain(part: Any) -> bool:
@@ -59,7 +93,7 @@ def _plain(part: Any) -> bool:
     )
 
 
-class _Rounded:
+class Rounded:
     """The frozen weights of a layer in another precision, made when they are first needed."""
 
     def __init__(self) -> None:
@@ -76,79 +110,102 @@ class _Rounded:
         return self._made[dtype][1]
 
 
-def _adapted(part: Any, rounded: _Rounded, x: Tensor, *inputs: Any, **named: Any) -> Tensor:
+def low(part: Any, rounded: Rounded, dtype: torch.dtype) -> Low:
+    """The layer as it computes now, in the precision of its products."""
     (name,) = part.active_adapters
+    drops = part.lora_dropout[name]
+    weight, bias = rounded.of(part.base_layer, dtype)
+    assert weight is not None, "linear layers have one"
+    return Low(
+        weight,
+        bias,
+        part.lora_A[name].weight.to(dtype),
+        part.lora_B[name].weight.to(dtype),
+        part.scaling[name],
+        drops.p if part.training and isinstance(drops, nn.Dropout) else 0.0,
+        type(part.base_layer) is OneDnnLinear,
+    )
+
+
+def _adapted(part: Any, rounded: Rounded, x: Tensor, *inputs: Any, **named: Any) -> Tensor:
     off = part.disable_adapters
     plain = bool(inputs or named) or part.merged or x.device.type != "cpu" or not x.numel()
     if plain or (off and x.requires_grad):
         return type(part).forward(part, x, *inputs, **named)  # type: ignore[no-any-return]
-    down, up, drops = part.lora_A[name], part.lora_B[name], part.lora_dropout[name]
-    p = drops.p if part.training and isinstance(drops, nn.Dropout) else 0.0
     dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else x.dtype
-    weight, bias = rounded.of(part.base_layer, dtype)
     with torch.autocast("cpu", enabled=False):
+        layer = low(part, rounded, dtype)
         if off:  # the base alone, by the same product
-            assert weight is not None, "linear layers have one"
-            return _product(x.to(dtype), weight, bias, type(part.base_layer) is OneDnnLinear)
-        result: Tensor = _Adapted.apply(  # type: ignore[no-untyped-call]
-            x.to(dtype),
-            weight,
-            bias,
-            down.weight.to(dtype),
-            up.weight.to(dtype),
-            part.scaling[name],
-            p,
-            type(part.base_layer) is OneDnnLinear,
-        )
+            return product(x.to(dtype), layer.weight_OI, layer.bias, layer.by_onednn)
+        result: Tensor = _Adapted.apply(x.to(dtype), *layer)  # type: ignore[no-untyped-call]
     return result
 
 
 class _Adapted(torch.autograd.Function):
-    """x W^T + b + s drop(x) A^T B^T, with gradients for x, A and B."""
+    """The output of a layer, with gradients for x, A and B."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        x: Tensor,
-        weight_OI: Tensor,
-        bias: Tensor | None,
-        down_RI: Tensor,
-        up_OR: Tensor,
-        scale: float,
-        p: float,
-        by_onednn: bool,
-    ) -> Tensor:
-        x_NI = x.reshape(-1, x.shape[-1])
-        mask_NI, kept = drawn(x_NI.shape, p, x.dtype) if p else (None, 1.0)
-        dropped_NI = x_NI if mask_NI is None else x_NI * mask_NI
-        ctx.scale, ctx.by_onednn = scale / kept if kept else 0.0, by_onednn
-        low_NR = _product(dropped_NI, down_RI, None, by_onednn)
-        output_NO = _product(x_NI, weight_OI, bias, by_onednn)
-        output_NO.addmm_(low_NR, up_OR.t(), alpha=ctx.scale)
-        ctx.save_for_backward(dropped_NI, low_NR, mask_NI, weight_OI, down_RI, up_OR)
+    def forward(ctx: Any, x: Tensor, *layer: Any) -> Tensor:
+        given = Low(*layer)
+        output_NO, kept = ahead(given, x.reshape(-1, x.shape[-1]))
+        ctx.settings = given[4:]
+        ctx.save_for_backward(*given[:4], *kept)
         return output_NO.view(*x.shape[:-1], -1)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        dropped_NI, low_NR, mask_NI, weight_OI, down_RI, up_OR = ctx.saved_tensors
+        saved = ctx.saved_tensors
+        layer, kept = Low(*saved[:4], *ctx.settings), Ahead(*saved[4:])
         gradient = gradients[0].contiguous()
         flat_NO = gradient.view(-1, gradient.shape[-1])
-        low_gradient_NR = _product(flat_NO, up_OR.t(), None, ctx.by_onednn).mul_(ctx.scale)
+        low_gradient_NR, into_down, into_up = back(layer, kept, flat_NO)
         into_x = None
         if ctx.needs_input_grad[0]:
-            through_NI = torch.mm(low_gradient_NR, down_RI)
-            if mask_NI is not None:
-                through_NI.mul_(mask_NI)
-            whole_NI = _product(flat_NO, weight_OI.t(), None, ctx.by_onednn).add_(through_NI)
-            into_x = whole_NI.view(*gradient.shape[:-1], -1)
-        into_down = _product(low_gradient_NR.t(), dropped_NI.t(), None, ctx.by_onednn)
-        # In this order the narrow one of the two is turned in memory.
-        into_up = _product(low_NR.t(), flat_NO.t(), None, ctx.by_onednn).mul_(ctx.scale)
-        return into_x, None, None, into_down, into_up.t(), None, None, None
+            into_x = into_input(layer, kept, flat_NO, low_gradient_NR).view(*gradient.shape[:-1], -1)
+        return into_x, None, None, into_down, into_up, None, None, None
 
 
-def _product(input: Tensor, weight: Tensor, bias: Tensor | None, by_onednn: bool) -> Tensor:
+def ahead(layer: Low, x_NI: Tensor) -> tuple[Tensor, Ahead]:
+    """The output of a layer (N, O), and what `back` needs."""
+    at = places(x_NI.numel(), layer.p) if layer.p else None
+    dropped_NI = x_NI if at is None else clear(x_NI.clone(memory_format=torch.contiguous_format), at)
+    low_NR = product(dropped_NI, layer.down_RI, None, layer.by_onednn)
+    output_NO = product(x_NI, layer.weight_OI, layer.bias, layer.by_onednn)
+    output_NO.addmm_(low_NR, layer.up_OR.t(), alpha=_scale(layer))
+    return output_NO, Ahead(dropped_NI, low_NR, at)
+
+
+def back(layer: Low, kept: Ahead, gradient_NO: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of what a layer adds by its adapter: of A x^T (N, R), A and B."""
+    by_onednn, scale = layer.by_onednn, _scale(layer)
+    low_gradient_NR = product(gradient_NO, layer.up_OR.t(), None, by_onednn).mul_(scale)
+    into_down = product(low_gradient_NR.t(), kept.dropped_NI.t(), None, by_onednn)
+    # In this order the narrow one of the two is turned in memory.
+    into_up = product(kept.low_NR.t(), gradient_NO.t(), None, by_onednn).mul_(scale)
+    return low_gradient_NR, into_down, into_up.t()
+
+
+def into_input(
+    layer: Low, kept: Ahead, gradient_NO: Tensor, low_gradient_NR: Tensor, onto: Tensor | None = None
+) -> Tensor:
+    """The gradient of a layer's x (N, I), added to `onto`, which is changed, if it is given."""
+    through_NI = torch.mm(low_gradient_NR, layer.down_RI)
+    if kept.at is not None:
+        clear(through_NI, kept.at)
+    if onto is None or layer.by_onednn or onto.dtype != gradient_NO.dtype:
+        whole_NI = product(gradient_NO, layer.weight_OI.t(), None, layer.by_onednn).add_(through_NI)
+        return whole_NI if onto is None else onto.add_(whole_NI)
+    return onto.addmm_(gradient_NO, layer.weight_OI).add_(through_NI)
+
+
+def _scale(layer: Low) -> float:
+    """The adapter's scale, with that of dropout."""
+    return layer.scale / (1 - layer.p) if layer.p < 1 else 0.0
+
+
+def product(input: Tensor, weight: Tensor, bias: Tensor | None, by_onednn: bool) -> Tensor:
+    """input weight^T + bias, by oneDNN or by torch's usual product."""
     if by_onednn and input.dtype != torch.float64:
-        product: Tensor = torch.ops.mkldnn._linear_pointwise(input, weight, bias, "none", [], "")
-        return product
+        result: Tensor = torch.ops.mkldnn._linear_pointwise(input, weight, bias, "none", [], "")
+        return result
     return linear(input, weight, bias)

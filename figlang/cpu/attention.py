@@ -4,10 +4,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 from transformers.integrations.sdpa_attention import repeat_kv, sdpa_attention_forward
 
-from figlang.cpu.dropout import scaled_mask
+from figlang.cpu.dropout import dropped
 
+# Float32 numbers in a vector of AVX-512. Other processors have fewer.
+VECTOR = 16
 # Options of transformers' attention that ask for something else if they are set.
 SPECIAL = ("is_causal", "position_bias", "cache", "softcap", "output_attentions")
 
@@ -22,7 +25,7 @@ def attention(
     scaling: float | None = None,
     **options: Any,
 ) -> tuple[Tensor, Tensor | None]:
-    """Compute transformers' `sdpa`, with the mask of `figlang.cpu.dropout` on the attention weights.
+    """Compute transformers' `sdpa`, with the dropout of `figlang.cpu.dropout` on the attention weights.
 
     On a CPU, torch has no fused attention with dropout. It takes the same steps as this function, but with
     slower random numbers. In bf16, its fused attention takes several times as long as these steps. Everything
@@ -46,10 +49,22 @@ def attention(
         scores = scores.masked_fill(~attention_mask, torch.finfo(scores.dtype).min)
     elif attention_mask is not None:
         scores = scores + attention_mask
-    weights = scores.softmax(-1, dtype=torch.float32).to(value.dtype)
+    weights = softmax(scores).to(value.dtype)
     if dropout:
-        weights = weights * scaled_mask(weights.shape, dropout, weights.dtype)
+        weights = dropped(weights, dropout)
     return (weights @ value).transpose(1, 2).contiguous(), None
+
+
+def softmax(scores: Tensor) -> Tensor:
+    """Softmax over the last dimension, in float32.
+
+    torch computes a row that is shorter than a vector of the processor number by number, which takes ten
+    times as long as a longer row. So short rows are lengthened, and the result is the first part of each.
+    """
+    length = scores.shape[-1]
+    if length < VECTOR:
+        scores = pad(scores, (0, VECTOR - length), value=torch.finfo(scores.dtype).min)
+    return scores.softmax(-1, dtype=torch.float32)[..., :length]
 
 
 def asks_more(options: dict[str, Any]) -> bool:

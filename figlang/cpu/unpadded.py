@@ -11,33 +11,20 @@ head.
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from transformers.models.bert.modeling_bert import BertEncoder, BertSelfAttention
-from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetSelfAttention
+from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetLayer, MPNetSelfAttention
 
 from figlang.cpu.alike import alike
 from figlang.cpu.attention import attention
 from figlang.cpu.parts import untouched
+from figlang.cpu.whole_layers import Parts, Rows, can, compute, parts_of
 
 Forward = Callable[..., Any]
 OF_EVERY_LAYER = ("output_hidden_states", "output_attentions")
-
-
-class Rows(NamedTuple):
-    """Where the tokens of a batch are.
-
-    Attributes:
-        real: The place of each token among all N * T, (S,).
-        place: The token of each place, (N * T,); any token for padding.
-        shape: N and T.
-    """
-
-    real: Tensor
-    place: Tensor
-    shape: tuple[int, int]
 
 
 _mask: ContextVar[Tensor | None] = ContextVar("mask", default=None)
@@ -59,6 +46,9 @@ def unpad(network: nn.Module) -> None:
         every = any(getattr(getattr(part, "config", None), name, False) for name in OF_EVERY_LAYER)
         if again or every or not _known(encoder):
             continue
+        for layer in encoder.layer:  # type: ignore[union-attr]
+            if (parts := parts_of(layer)) is not None:
+                layer.forward = partial(_read_layer, layer, parts)  # type: ignore[method-assign]
         for layer in encoder.modules():
             if alike(type(layer).forward, MPNetSelfAttention.forward):
                 layer.forward = partial(_attend_with_bias, layer)  # type: ignore[method-assign]
@@ -160,6 +150,28 @@ def _padded(states_1GSD: Tensor, rows: Rows) -> Tensor:
     return padded.view(*rows.shape, states_1GSD.shape[1], -1).transpose(1, 2)  # type: ignore[no-any-return]
 
 
+def _read_layer(
+    layer: Any,
+    parts: Parts,
+    hidden_states: Tensor,
+    attention_mask: Tensor | None = None,
+    position_bias: Tensor | None = None,
+    **named: Any,
+) -> Any:
+    """The forward of a layer: in a training with adapters, it is one step of autograd."""
+    biased = alike(type(layer).forward, MPNetLayer.forward)
+    given = [bias for bias in (position_bias, attention_mask) if bias is not None]
+    # Without a mask of the tokens, states of every layer may be asked for.
+    if _mask.get() is None or any(bias.requires_grad for bias in given) or not can(parts, hidden_states):
+        inputs = (attention_mask, position_bias) if biased else (attention_mask,)
+        return type(layer).forward(layer, hidden_states, *inputs, **named)
+    if attention_mask is not None and attention_mask.dtype == torch.bool:
+        least = torch.finfo(hidden_states.dtype).min
+        given[-1] = hidden_states.new_zeros(attention_mask.shape).masked_fill_(~attention_mask, least)
+    states = compute(parts, hidden_states, sum(given[1:], given[0]) if given else None, _rows.get())
+    return (states,) if biased else states
+
+
 def _attend_with_bias(
     part: Any,
     hidden_states: Tensor,
@@ -223,4 +235,4 @@ class _Unpad(torch.autograd.Function):
         return whole.index_copy_(0, real, gradients[0]), None, None
 
 
-OURS = (_read_rows, _read_tokens, _attend_with_bias, _position_bias)
+OURS = (_read_rows, _read_tokens, _read_layer, _attend_with_bias, _position_bias)

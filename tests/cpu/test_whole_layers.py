@@ -1,0 +1,201 @@
+"""Layers as one step of autograd: what their parts compute one by one, with the same draws of dropout."""
+
+from typing import Any
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from torch import Tensor, nn
+from transformers import (
+    BertConfig,
+    BertModel,
+    ElectraConfig,
+    ElectraModel,
+    MPNetConfig,
+    MPNetModel,
+    RobertaConfig,
+    RobertaModel,
+)
+
+from figlang.cpu.hasten import hasten, release
+
+SIZE: dict[str, Any] = {
+    "vocab_size": 99,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 64,
+    "max_position_embeddings": 40,
+}
+KINDS = [
+    (BertModel, BertConfig),
+    (RobertaModel, RobertaConfig),
+    (ElectraModel, ElectraConfig),
+    (MPNetModel, MPNetConfig),
+]
+PADDED, EVEN, LONG = [11, 4, 7, 1, 9], [5, 5, 5], [21, 17, 3]
+pytestmark = pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing. is deprecated:FutureWarning")
+
+
+def build(
+    kind: Any = BertModel,
+    settings: Any = BertConfig,
+    p: float = 0.1,
+    dtype: torch.dtype = torch.float64,
+    targets: Any = "all-linear",
+    **more: Any,
+) -> Any:
+    torch.manual_seed(0)
+    drops = {"hidden_dropout_prob": p, "attention_probs_dropout_prob": p}
+    network = kind(settings(**{**SIZE, **drops, **more}))
+    lora = LoraConfig(r=3, lora_alpha=6, lora_dropout=p, target_modules=targets)
+    adapted: Any = get_peft_model(network, lora)
+    for name, parameter in adapted.named_parameters():
+        if "lora_B" in name:  # zeros at the beginning, which would hide half of the gradients
+            nn.init.normal_(parameter, std=0.3)
+    return adapted.to(dtype).train()
+
+
+def batch(lengths: list[int]) -> dict[str, Tensor]:
+    width = max(lengths)
+    mask = (torch.arange(width) < torch.tensor(lengths)[:, None]).long()
+    ids = torch.randint(5, 99, mask.shape, generator=torch.Generator().manual_seed(0))
+    return {"input_ids": ids * mask + (1 - mask), "attention_mask": mask}
+
+
+def learnt(
+    network: Any, inputs: dict[str, Tensor], rounded: bool = False
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """States of tokens, and the gradients of trained weights by a loss that weighs them differently."""
+    torch.manual_seed(1)
+    network.zero_grad()
+    with torch.autocast("cpu", torch.bfloat16, enabled=rounded):
+        states = network(**inputs)[0] * inputs["attention_mask"][..., None]
+    if states.requires_grad:
+        (states.square() * torch.arange(1, states.numel() + 1).view(states.shape).sin()).sum().backward()
+    return states.detach(), {
+        name: part.grad.clone() for name, part in network.named_parameters() if part.grad is not None
+    }
+
+
+def layers(network: Any) -> list[Any]:
+    return list(network.base_model.model.encoder.layer)
+
+
+def whole(network: Any) -> int:
+    """How many layers are one step."""
+    return sum("forward" in vars(layer) for layer in layers(network))
+
+
+def check_equal(network: Any, inputs: dict[str, Tensor], error: float, rounded: bool = False) -> None:
+    hasten(network)
+    try:
+        assert whole(network) == 2
+        states, gradients = learnt(network, inputs, rounded)
+        for layer in layers(network):
+            del layer.forward
+        expected, ones = learnt(network, inputs, rounded)
+    finally:
+        release(network)
+    largest = float(expected.abs().max())
+    torch.testing.assert_close(states, expected, rtol=error, atol=error * largest)
+    assert gradients.keys() == ones.keys()
+    for name, one in ones.items():
+        assert float((gradients[name] - one).norm()) <= error * float(one.norm()), name
+
+
+@pytest.mark.parametrize("lengths", [PADDED, EVEN, LONG, [1]])
+@pytest.mark.parametrize("p", [0.0, 0.1])
+@pytest.mark.parametrize(("kind", "settings"), KINDS)
+def test_states_and_gradients_are_those_of_single_parts(
+    kind: Any, settings: Any, p: float, lengths: list[int]
+) -> None:
+    # The softmax of training is in float32, so 1e-7 of an attention weight is its rounding.
+    check_equal(build(kind, settings, p), batch(lengths), 1e-5)
+
+
+@pytest.mark.parametrize(("kind", "settings"), [KINDS[0], KINDS[3]])
+@pytest.mark.parametrize(("rounded", "error"), [(False, 1e-4), (True, 0.1)])  # bf16 has eight bits
+def test_the_same_in_float32_and_bf16(kind: Any, settings: Any, rounded: bool, error: float) -> None:
+    check_equal(build(kind, settings, dtype=torch.float32), batch(PADDED), error, rounded)
+
+
+def test_gradients_are_those_of_differences() -> None:
+    network, inputs = build(p=0.0), batch(PADDED)
+    hasten(network)
+    _, gradients = learnt(network, inputs)
+    weights = dict(network.named_parameters())
+
+    def loss() -> float:
+        states = network(**inputs)[0].detach() * inputs["attention_mask"][..., None]
+        return float((states.square() * torch.arange(1, states.numel() + 1).view(states.shape).sin()).sum())
+
+    for name, gradient in gradients.items():
+        at = int(gradient.abs().argmax())
+        sides = []
+        for step in (1e-3, -2e-3):
+            weights[name].data.view(-1)[at] += step
+            sides.append(loss())
+        weights[name].data.view(-1)[at] += 1e-3
+        assert (sides[0] - sides[1]) / 2e-3 == pytest.approx(float(gradient.view(-1)[at]), rel=0.02), name
+    release(network)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"hidden_act": "relu"},
+        {"targets": ["query", "value"]},
+        {"chunk_size_feed_forward": 2},
+        {"attn_implementation": "eager"},
+    ],
+)
+def test_other_layers_are_left_alone(more: dict[str, Any]) -> None:
+    network = build(**more)
+    hasten(network)
+    assert not whole(network)
+    release(network)
+
+
+def test_layers_whose_norms_are_trained_or_whose_parts_have_hooks_are_left_alone() -> None:
+    network = build()
+    layers(network)[0].output.LayerNorm.weight.requires_grad_(True)
+    layers(network)[1].intermediate.register_forward_hook(lambda *_: None)
+    hasten(network)
+    assert not whole(network)
+    release(network)
+
+
+def test_evaluation_and_switched_off_adapters_compute_as_before() -> None:
+    network, inputs = build(), batch(PADDED)
+    expected = [learnt(network.eval(), inputs)[0]]
+    with network.disable_adapter():
+        expected.append(learnt(network, inputs)[0])
+    hasten(network)
+    states = [learnt(network, inputs)[0]]
+    with network.disable_adapter():
+        states.append(learnt(network, inputs)[0])
+    release(network)
+    for ours, plain in zip(states, expected, strict=True):
+        torch.testing.assert_close(ours, plain, rtol=1e-6, atol=1e-6)
+
+
+def test_states_of_every_layer_are_given_if_they_are_asked_for() -> None:
+    network, inputs = build(p=0.0), batch(PADDED)
+    expected = network(**inputs, output_hidden_states=True).hidden_states
+    hasten(network)
+    states = network(**inputs, output_hidden_states=True).hidden_states
+    release(network)
+    assert len(states) == len(expected) == 3
+    for ours, plain in zip(states, expected, strict=True):
+        torch.testing.assert_close(ours, plain, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("kind", "settings"), KINDS)
+def test_what_was_put_in_is_taken_out(kind: Any, settings: Any) -> None:
+    network = build(kind, settings)
+    before = {name: set(vars(part)) for name, part in network.named_modules()}
+    hasten(network)
+    learnt(network, batch(PADDED))
+    release(network)
+    assert {name: set(vars(part)) for name, part in network.named_modules()} == before
