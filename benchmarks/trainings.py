@@ -40,7 +40,9 @@ def composed(
 ) -> TrainConfig:
     """The configuration of a training, as the command line would compose it."""
     items = round(ITEMS[model] * given.items * (2 if batch > 8 else 1))
-    source = {"smollm2": [f"model.name_or_path={gguf.folder(SMOLLM, given.cache)}"]}.get(model, [])
+    source = []
+    if model == "smollm2":
+        source = [f"model.name_or_path={gguf.folder(SMOLLM, given.cache)}"]
     if model == "mpnet" and given.mpnet:
         source = [f"model.name_or_path={given.mpnet}"]
     overrides = [

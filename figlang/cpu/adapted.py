@@ -45,8 +45,13 @@ class Low(NamedTuple):
 
 
 class Ahead(NamedTuple):
-    """What the way back needs of a layer's way ahead: drop(x) without its scale, its product with A^T, and
-    the places that are dropped."""
+    """What gradients need of a layer's way ahead.
+
+    Attributes:
+        dropped_NI: drop(x), without its scale.
+        low_NR: Its product with A^T.
+        at: The places that are dropped.
+    """
 
     dropped_NI: Tensor
     low_NR: Tensor
@@ -166,7 +171,7 @@ class _Adapted(torch.autograd.Function):
 
 
 def ahead(layer: Low, x_NI: Tensor) -> tuple[Tensor, Ahead]:
-    """The output of a layer (N, O), and what `back` needs."""
+    """The output of a layer (N, O), and what its gradients need."""
     at = places(x_NI.numel(), layer.p) if layer.p else None
     dropped_NI = x_NI if at is None else clear(x_NI.clone(memory_format=torch.contiguous_format), at)
     low_NR = product(dropped_NI, layer.down_RI, None, layer.by_onednn)
@@ -176,7 +181,7 @@ def ahead(layer: Low, x_NI: Tensor) -> tuple[Tensor, Ahead]:
 
 
 def back(layer: Low, kept: Ahead, gradient_NO: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of what a layer adds by its adapter: of A x^T (N, R), A and B."""
+    """The gradients of an adapter: of drop(x) A^T (N, R), of A and of B."""
     by_onednn, scale = layer.by_onednn, _scale(layer)
     low_gradient_NR = product(gradient_NO, layer.up_OR.t(), None, by_onednn).mul_(scale)
     into_down = product(low_gradient_NR.t(), kept.dropped_NI.t(), None, by_onednn)
@@ -188,7 +193,18 @@ def back(layer: Low, kept: Ahead, gradient_NO: Tensor) -> tuple[Tensor, Tensor, 
 def into_input(
     layer: Low, kept: Ahead, gradient_NO: Tensor, low_gradient_NR: Tensor, onto: Tensor | None = None
 ) -> Tensor:
-    """The gradient of a layer's x (N, I), added to `onto`, which is changed, if it is given."""
+    """The gradient of a layer's input.
+
+    Args:
+        layer: The layer.
+        kept: What is left of its way ahead.
+        gradient_NO: The gradient of its output.
+        low_gradient_NR: The first result of `back`.
+        onto: A gradient (N, I) to which this one is added in place.
+
+    Returns:
+        The gradient, or the sum, (N, I).
+    """
     through_NI = torch.mm(low_gradient_NR, layer.down_RI)
     if kept.at is not None:
         clear(through_NI, kept.at)
@@ -204,7 +220,17 @@ def _scale(layer: Low) -> float:
 
 
 def product(input: Tensor, weight: Tensor, bias: Tensor | None, by_onednn: bool) -> Tensor:
-    """input weight^T + bias, by oneDNN or by torch's usual product."""
+    """input weight^T + bias.
+
+    Args:
+        input: (N, I).
+        weight: (O, I).
+        bias: (O,).
+        by_onednn: Take oneDNN's product in place of torch's usual one.
+
+    Returns:
+        (N, O).
+    """
     if by_onednn and input.dtype != torch.float64:
         result: Tensor = torch.ops.mkldnn._linear_pointwise(input, weight, bias, "none", [], "")
         return result
