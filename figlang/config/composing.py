@@ -28,7 +28,7 @@ def resolve(config: DictConfig, schema: type[T]) -> T:
     alone would accept and drop it.
     """
     plain = OmegaConf.to_container(config, resolve=True)
-    return cast(T, OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(schema), plain)))
+    return cast(T, OmegaConf.to_object(OmegaConf.unsafe_merge(OmegaConf.structured(schema), plain)))
 
 
 def of_plain(settings: Mapping[str, Any], schema: type[T]) -> T:

@@ -150,11 +150,29 @@ def tables_of(root: Root) -> Mapping[str, Any]:
     return known
 
 
+_GIVEN: dict[str, Root] = {}  # what Hydra has, by name
+
+
 def _store(verb: str, root: Root) -> tuple[str, Root]:
-    store = ConfigStore.instance()
-    store.store(name=f"{stored(verb)}_schema", node=root.schema)
-    store.store(name=stored(verb), node=_as_read(f"{stored(verb)}_schema", root))
-    return stored(verb), root
+    name = stored(verb)
+    if _GIVEN.get(name) != root:
+        store = ConfigStore.instance()
+        store.store(name=f"{name}_schema", node=root.schema)
+        store.store(name=name, node=_as_read(f"{name}_schema", root))
+        _GIVEN[name] = root
+    return name, root
+
+
+def _itself(store: ConfigStore, memo: dict[int, Any]) -> ConfigStore:
+    """The copy of Hydra's store: the store.
+
+    Hydra copies it for every composition and changes nothing in the copy. A copy of all that is in it takes
+    a third of the composition. What is read from the store is copied all the same.
+    """
+    return store
+
+
+ConfigStore.__deepcopy__ = _itself  # type: ignore[attr-defined]
 
 
 def _as_read(schema: str, root: Root) -> dict[str, Any]:
