@@ -2,11 +2,14 @@
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 
+from figlang.files.whole import slug
 from tests.toll import TOLL, Toll, lines
 
 ROOT = Path(__file__).parent.parent
@@ -32,6 +35,23 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     ]
     for line in lines(counted):
         terminalreporter.write_line(line)
+
+
+def _stand_in(figure: Any, path: Path, suffixes: Sequence[str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for suffix in suffixes:
+        path.with_name(f"{slug(path.name)}.{suffix}").write_text("a stand-in for a figure")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _figures(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Commands paint their figures and leave a file of each, but matplotlib renders them only in files that
+    have the marker `drawn`: it takes a sixth of the time of a training on the sample."""
+    if request.node.get_closest_marker("drawn"):
+        yield
+        return
+    with patch("figlang.tables.drawing.save", _stand_in):
+        yield
 
 
 @pytest.fixture

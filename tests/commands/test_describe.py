@@ -14,6 +14,8 @@ from figlang.tables import drawing
 from figlang.tasks.figqa import linguistic, segments
 from figlang.types import Item
 
+pytestmark = pytest.mark.drawn
+
 HEADER = "startphrase,ending1,ending2,labels\n"
 
 

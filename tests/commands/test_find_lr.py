@@ -9,6 +9,8 @@ import pytest
 from figlang.commands.find_lr import main as find_lr_command
 from tests import running
 
+pytestmark = pytest.mark.drawn
+
 QUIET = ("trainer=cpu", "trainer.threads=1", "trainer.precision=32-true", "debug=fast", "data=figqa_sample")
 WAYS = {
     "pair": ("model=bert_base",),

@@ -16,6 +16,8 @@ from figlang.training import fitting
 from tests.running import ROOT, TINY, environment, run, run_apart, train, train_apart
 from train import main as train_command
 
+pytestmark = pytest.mark.drawn
+
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:

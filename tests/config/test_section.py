@@ -25,6 +25,8 @@ from figlang.tasks.miqa.table3 import Table3Config
 from tests.reproducing import OPTIONS
 from tests.running import TINY, run
 
+pytestmark = pytest.mark.drawn
+
 KNOWN = (getattr(schemas, name) for name in schemas.__all__)
 SECTIONS = [*(section for section in KNOWN if isinstance(section, type)), *OPTIONS.values()]
 NUMERIC = [

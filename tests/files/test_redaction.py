@@ -21,6 +21,8 @@ from figlang.files.whole import write_lines
 from figlang.tables import drawing, writing
 from tests.stub_server import MODEL, Stub, serving
 
+pytestmark = pytest.mark.drawn
+
 SECRETS = [
     "tr0ub4dor",
     "a\"b'c\\d-e",

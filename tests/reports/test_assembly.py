@@ -23,6 +23,8 @@ from figlang.tasks import registry as data
 from figlang.types import Prediction, Split
 from tests.report_runs import SAMPLE, report, run, two_runs
 
+pytestmark = pytest.mark.drawn
+
 
 @pytest.fixture(scope="module")
 def sample() -> Split:

@@ -17,6 +17,8 @@ from figlang.tables import Mean, lettering
 from figlang.types import Prediction
 from tests.reports.boxes import faults, texts
 
+pytestmark = pytest.mark.drawn
+
 SIZES = (2, 10, 60)
 
 

@@ -21,6 +21,8 @@ from figlang.runs.outputs import place
 from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate
 
+pytestmark = pytest.mark.drawn
+
 CLEAR, POOR = Estimate(0.8, 0.75, 0.85, 100, 0.5, 0.0), Estimate(0.4, 0.3, 0.5, 50, 1 / 3, 0.1)
 
 

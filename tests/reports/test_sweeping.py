@@ -14,6 +14,8 @@ from figlang.reports import sweep_figure, sweeping
 from figlang.reports.sweeping import Run
 from figlang.statistics.metrics import Estimate
 
+pytestmark = pytest.mark.drawn
+
 SETTINGS = {"data.name": "sample", "data.size": "medium", "method.lr": "0.001", "peft.r": "16"}
 
 

@@ -19,6 +19,8 @@ from figlang.statistics.metrics import measure
 from figlang.tasks.reference import Comparison, Published
 from figlang.types import Prediction
 
+pytestmark = pytest.mark.drawn
+
 
 def console() -> Console:
     return Console(file=io.StringIO(), width=200)

@@ -29,6 +29,8 @@ from figlang.tables import Code, Table, drawing
 from figlang.tasks import registry as data
 from tests.report_runs import SAMPLE, run
 
+pytestmark = pytest.mark.drawn
+
 NAMES = [
     '=HYPERLINK("http://x")',
     "+1+1",

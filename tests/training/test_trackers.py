@@ -15,6 +15,8 @@ from figlang.training.trackers.common import results
 from tests.running import TINY
 from train import main as train_command
 
+pytestmark = pytest.mark.drawn
+
 SECRETS = {"HF_TOKEN": "hf_secretsecretsecret", "MLFLOW_TRACKING_PASSWORD": "swordfish7"}
 
 

@@ -17,6 +17,8 @@ pytest.importorskip("wandb", reason="needs figlang[wandb]")
 import wandb
 from wandb.proto import wandb_internal_pb2
 
+pytestmark = pytest.mark.drawn
+
 SECRETS = {"WANDB_API_KEY": "0123456789abcdef0123456789abcdef01234567", "HF_TOKEN": "hf_secretsecretsecret"}
 
 

@@ -24,6 +24,8 @@ from tests.conftest import published
 from tests.reproducing import munch_figures as figures_command
 from tests.reproducing import munch_generate as generate_command
 
+pytestmark = pytest.mark.drawn
+
 SAMPLE = ["data=munch_sample", "data.question=generation", "trainer=cpu", "trainer.progress=false"]
 ITEM = Marked("s1", "g1", "No golden light bathed the house.", ("lit",), None, target=(16, 22), blank=True)
 
