@@ -11,6 +11,10 @@ TORCH_INDEX := $(if $(filter cpu,$(TORCH)),--extra-index-url https://download.py
 TORCH_BUILD := $(if $(filter cpu,$(TORCH)),+cpu)
 PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 
+# Processes keep the compiled form of what they import, also where a container says otherwise: pytest rewrites the assertions of
+# four hundred files for every worker, and each process of a test compiles the package.
+unexport PYTHONDONTWRITEBYTECODE
+
 # The tests that need no marker of their own: some minutes together.
 FAST := "not served and not slow and not faults and not installed and not gpu"
 
