@@ -113,7 +113,8 @@ class Entry:
         traceback_wanted = os.environ.get("HYDRA_FULL_ERROR")
         os.environ["HYDRA_FULL_ERROR"] = "1"
         try:
-            hydra.main(config_path=str(CONF), config_name=name, version_base="1.3")(job)()
+            with multirun.composed_once(sys.argv[1:]):
+                hydra.main(config_path=str(CONF), config_name=name, version_base="1.3")(job)()
             # A search shows its own conclusion, which has the trials of earlier starts too.
             searched = any(word.startswith(SWEEPER) for word in sys.argv[1:])
             if self.conclude is not None and len(multirun.made) > 1 and not searched:

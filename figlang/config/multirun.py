@@ -5,7 +5,9 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
+from hydra._internal.hydra import Hydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 
@@ -18,6 +20,32 @@ log = logging.getLogger("figlang")
 made: list[str] = []
 # Launchers whose runs say a few lines each on this terminal.
 HERE = ("basic", "beside")
+
+
+# Words that can ask for several runs: of experiments, of Hydra's own options and of a user's own presets.
+ASKING = re.compile(r"-|[+~]*(hydra|experiment)\b")
+
+
+@contextmanager
+def composed_once(words: Sequence[str]) -> Iterator[None]:
+    """Spare Hydra the composition by which it finds whether the options ask for several runs, if they cannot.
+
+    Args:
+        words: The words of the command line.
+    """
+    if any(ASKING.match(word) for word in words if word not in SEVERAL):
+        yield
+        return
+    find: Any = Hydra.get_mode
+
+    def nothing_asked(*_: Any, **named: Any) -> None:
+        Hydra.get_mode = find  # for a command within this one
+
+    Hydra.get_mode = nothing_asked
+    try:
+        yield
+    finally:
+        Hydra.get_mode = find
 
 
 @contextmanager

@@ -2,10 +2,13 @@
 
 import re
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra._internal.hydra import Hydra
 
-from figlang.config.multirun import searched, typed
+from figlang.config.multirun import composed_once, searched, typed
 from tests.running import run
 
 QUIET = ["model=minilm", "model.init=tiny", "blind=false", "trainer.progress=false"]
@@ -72,3 +75,35 @@ def test_a_single_run_has_its_tables(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     assert "signature" in ended.stdout
     assert "95 % CI" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "times"),
+    [
+        ("seed=1", 1),
+        ("-m seed=0", 3),  # the sweep, whether its run is valid, and the run
+        ("hydra.verbose=false", 2),
+        ("experiment=figqa_zero_shot_gpt2", 2),
+    ],
+)
+def test_options_are_composed_once_unless_they_can_ask_for_several_runs(
+    tmp_path: Path, words: str, times: int
+) -> None:
+    compose = ConfigLoaderImpl.load_configuration
+    fast = [*QUIET[1:], "debug=fast", *words.split()]
+    with patch.object(ConfigLoaderImpl, "load_configuration", autospec=True, side_effect=compose) as composed:
+        ended = run(tmp_path, "evaluate.py", *fast)
+    assert (ended.returncode, composed.call_count) == (0, times), ended.stderr
+
+
+@pytest.mark.parametrize(
+    "word", ["experiment=x", "+experiment=x", "hydra/sweeper=optuna", "--config-dir=x", "-cd"]
+)
+def test_hydra_looks_for_several_runs_where_a_word_can_ask_for_them(word: str) -> None:
+    find = Hydra.get_mode
+    with composed_once(["seed=1", word]):
+        assert Hydra.get_mode is find
+    with composed_once(["-m", "seed=1", "data.experiments=x"]):
+        assert Hydra.get_mode is not find
+        assert Hydra.get_mode(None, "", []) is None
+        assert Hydra.get_mode is find, "a command within the command looks for itself"
