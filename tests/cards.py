@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import gguf
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 
@@ -41,12 +42,19 @@ def scores(card: str, folder: Path, context: str, options: Sequence[str]) -> lis
 
 @contextmanager
 def gguf_read_once() -> Iterator[None]:
-    """Let transformers read a network and a tokenizer from a GGUF file once: each takes seconds."""
+    """Let transformers read a network and a tokenizer from a GGUF file once: each takes seconds.
+
+    It reads the file anew for the settings, the weights and the tokenizer, and makes the names of the tensors
+    anew for every part of the network.
+    """
     network, tokenizer = (
         patch.object(auto, "from_pretrained", partial(_read, auto.from_pretrained))
         for auto in (AutoModelForCausalLM, AutoTokenizer)
     )
-    with network, tokenizer:
+    file, names = (
+        patch.object(gguf, name, cache(getattr(gguf, name))) for name in ("GGUFReader", "get_tensor_name_map")
+    )
+    with network, tokenizer, file, names:
         yield
 
 
