@@ -70,7 +70,7 @@ test-distributed: $(READY)
 # Weights in 8 and 4 bits, which need bitsandbytes.
 test-large: $(READY)
 	$(BIN)/pip install -q -c constraints.txt bitsandbytes
-	$(BIN)/python -m pytest tests/models/test_networks.py tests/models/test_lora.py $(ARGS)
+	$(BIN)/python -m pytest tests/models/test_networks.py tests/models/test_lora.py tests/models/test_rounded.py $(ARGS)
 
 # On a GPU: the tests of GPUs, then the whole suite with its networks there. vLLM's own tests run if it is installed.
 # Without a GPU the same lines run on the CPU, as far as they go.

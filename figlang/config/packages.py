@@ -46,7 +46,8 @@ def check_packages(config: Any) -> None:
         package_path(model.name_or_path)
     # Training refuses quantized weights without QLoRA, whatever is installed.
     peft = getattr(config, "peft", None)
-    quantized = model.quantization != "none" and (peft is None or peft.name == "qlora")
+    rounds = model.quantization != "none" and model.init != "tiny"  # tiny networks keep all their bits
+    quantized = rounds and (peft is None or peft.name == "qlora")
     for wanted, module, extra, what in (
         (quantized, "bitsandbytes", "large", f"model.quantization={model.quantization}"),
         (model.served, *SPOKEN[model.api], f"model.api={model.api}"),

@@ -1,8 +1,9 @@
-"""Adapters that begin with what the layers read.
+"""Adapters that begin with what the layers read, or with what rounding took from their weights.
 
 EVA (Paischer et al. 2024, arXiv 2410.07170) takes the directions in which the inputs of a layer vary most. It
 gives more rank to layers where many directions matter. CorDA (Yang et al. 2024, arXiv 2406.05223) takes the
 part of the weights that matters most for these inputs. Both read texts of the training, by peft's functions.
+LoftQ is figlang/models/rounded.py.
 
 Shape letters: N rows, T tokens, I inputs.
 """
@@ -23,11 +24,12 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from figlang.errors import FiglangError
+from figlang.models import rounded
 
 # Ways to begin that read texts.
 READING = ("eva", "corda")
 # The values of `peft.init` that peft does not know, or that need more settings (see `settled`).
-PEFTS: dict[str, Any] = dict.fromkeys(("default", *READING), True)
+PEFTS: dict[str, Any] = dict.fromkeys(("default", "loftq", *READING), True)
 MOST = 256  # texts; peft's advice for CorDA
 AT_ONCE = 16  # texts of a batch of EVA, or more if they are too short
 BATCHES = 400  # EVA usually needs some ten
@@ -42,9 +44,11 @@ class Given:
 
     Attributes:
         rows: Texts of the training, from `drawn`.
+        exact: The network before its weights were rounded; None if they are not in 4 bits.
     """
 
     rows: Callable[[], list[Row]] = list
+    exact: Callable[[], PreTrainedModel] | None = None
 
 
 def drawn(examples: Sequence[Any], seed: int) -> list[Row]:
@@ -122,6 +126,8 @@ def begun(adapted: PeftModel, init: str, given: Given) -> None:
     """
     if init == "eva":
         eva(adapted, given.rows())
+    if init == "loftq" and given.exact is not None:
+        rounded.begin(adapted, given.exact())
     settings = adapted.active_peft_config
     if init in READING:  # what plain peft needs to read them
         settings.init_lora_weights, settings.eva_config, settings.corda_config = True, None, None

@@ -174,6 +174,8 @@ def causal(
     """
     if model.init == "tiny":
         network, tokenizer = tiny.build(model, CAUSAL.network, texts, 1)
+        if model.quantization != "none":
+            log.info("model.quantization=%s: a tiny network keeps all its bits", model.quantization)
         return attention.choose(network, model.attention), tokenizer
     more = layout.arguments(model)
     network, tokenizer, missing = weights.load(

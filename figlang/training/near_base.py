@@ -77,8 +77,9 @@ class NearBaseModule(CrossEntropyModule):
     """Trains by cross-entropy over the options, and keeps the network near its base.
 
     The texts are read without dropout, so the term is 0 before the first step and draws no random number.
-    The base is the network with its adapters off. If all weights train, it is a frozen copy, which is no part
-    of the saved state. The loss by which an epoch is selected is without the term.
+    The base is the network with its adapters off. If all weights train, or if that network is not where the
+    training begins, it is a frozen copy, which is no part of the saved state. The loss by which an epoch is
+    selected is without the term.
 
     Args:
         network: As for the other ways of training.
@@ -89,7 +90,7 @@ class NearBaseModule(CrossEntropyModule):
         ratio: As there.
         examples: The texts in tokens.
         collate: Makes a batch of them.
-        remade: Whether the network without its adapters is not the base.
+        remade: Whether the network without its adapters is not the one with which the training begins.
     """
 
     def __init__(

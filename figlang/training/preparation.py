@@ -258,7 +258,7 @@ def _way(
     if method.name == "lm":
         return CausalLMModule
     if method.anchor == "kl":
-        remade = config.peft.init in MUTATING and not continues(config)
+        remade = config.peft.init in (*MUTATING, "loftq") and not continues(config)
         return partial(near_base.NearBaseModule, examples=anchoring, collate=encoder.collate, remade=remade)
     return CrossEntropyModule if method.anchor == "none" else AnchoredModule
 
@@ -307,11 +307,11 @@ def _adapt(
         return network, manifest
     model = _start(config)
     base = adapters.OWN if model.init == "tiny" else weights.address(model.name_or_path)
-    manifest = replace(
-        manifest, base_precision=layout.precision(network), base_sha256=fingerprint(network, kept)
-    )
+    precision, whole = layout.precision(network), replace(model, quantization="none")
+    manifest = replace(manifest, base_precision=precision, base_sha256=fingerprint(network, kept))
     given = calibrated.Given(
         lambda: calibrated.drawn(read(), config.seed),
+        (lambda: networks.causal(whole, config.paths.cache)[0]) if precision.endswith("4bit") else None,
     )
     adapted = lora.adapt(network, config.peft, kept, base, model.revision, given)
     if continues(config):

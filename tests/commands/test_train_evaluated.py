@@ -15,13 +15,15 @@ from tests import causal_models
 from tests.running import run, train
 
 
-def test_adapters_over_four_bits_are_evaluated_over_four_bits(tmp_path: Path) -> None:
+@pytest.mark.parametrize("init", ["default", "loftq"])
+def test_adapters_over_four_bits_are_evaluated_over_four_bits(tmp_path: Path, init: str) -> None:
     pytest.importorskip("bitsandbytes", reason="needs figlang[large]")
     sizes = {"hidden_size": 64, "intermediate_size": 128, "head_dim": 16}
     causal_models.network("llama", **sizes).save_pretrained(tmp_path / "base")
     causal_models.tokenizer().save_pretrained(tmp_path / "base")
     model = ("model=causal", f"model.name_or_path={tmp_path / 'base'}", "model.init=pretrained")
-    ended = train(tmp_path, "data=figqa_sample", *model, "model.bos=add", "peft=qlora", "run=run")
+    peft = ("peft=qlora", f"peft.init={init}")
+    ended = train(tmp_path, "data=figqa_sample", *model, "model.bos=add", *peft, "run=run")
     assert ended.returncode == 0, ended.stderr
     measured = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert "|adapters:apart|" in measured["signature"]

@@ -51,8 +51,9 @@ class PeftConfig(Section):
         "the training, and with more rank where that is needed. pissa: with the largest singular values of "
         "the weights. olora: with an orthonormal basis of the weights. corda: with the part of the weights "
         "that matters most for texts of the training. Adapters of these three are exported with twice their "
-        "rank, for the network as it was.",
-        ("default", "gaussian", "pissa", "olora", "eva", "corda"),
+        "rank, for the network as it was. loftq, for peft=qlora: with as much of what rounding to 4 bits "
+        "took from the weights as the rank can hold.",
+        ("default", "gaussian", "pissa", "olora", "eva", "corda", "loftq"),
     )
     lr_ratio: float = option(
         1.0,
@@ -86,11 +87,6 @@ class PeftConfig(Section):
     )
 
     def __post_init__(self) -> None:
-        if self.init == "loftq":  # peft has it, so users know the word
-            raise FiglangError(
-                "peft.init=loftq is not offered, since peft computes it on a GPU only and without the factor "
-                "alpha / r; choose another, such as pissa, or leave it out"
-            )
         super().__post_init__()
         names = self.target_modules
         listed = isinstance(names, list) and names and all(isinstance(name, str) and name for name in names)
@@ -100,9 +96,10 @@ class PeftConfig(Section):
             raise FiglangError(
                 f"peft.target_modules={names} must be auto, all-linear or a list such as [q_proj,v_proj]"
             )
-        if self.init != "default" and (self.name not in ("none", "lora") or self.stack == "continue"):
+        kind = "qlora" if self.init == "loftq" else "lora"
+        if self.init != "default" and (self.name not in ("none", kind) or self.stack == "continue"):
             raise FiglangError(
-                f"peft.init={self.init} is for new adapters of peft=lora; leave it out, or take peft=lora"
+                f"peft.init={self.init} is for new adapters of peft={kind}; leave it out, or take peft={kind}"
             )
         for name in ("rank_pattern", "alpha_pattern"):
             given = getattr(self, name)
@@ -123,6 +120,7 @@ class PeftConfig(Section):
         if self.name not in ("none", "prompt_tuning") and "tokens" in idle:
             raise FiglangError("peft.tokens is for peft=prompt_tuning; leave it out")
         if self.name == "none" and idle:
+            kind = "qlora" if idle[0] == "init" and self.init == "loftq" else "lora"
             raise FiglangError(
-                f"peft.{idle[0]} changes nothing under peft=none, which trains all weights; add peft=lora"
+                f"peft.{idle[0]} changes nothing under peft=none, which trains all weights; add peft={kind}"
             )
