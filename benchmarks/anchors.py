@@ -159,6 +159,7 @@ def main() -> None:
     parser.add_argument("--machine", default="one thread of a busy machine, bf16", help="what computes")
     options = parser.parse_args()
     output = Path(options.output)
+    output.parent.mkdir(parents=True, exist_ok=True)
     there = list(csv.DictReader(output.open(encoding="utf-8", newline=""))) if output.is_file() else []
     measured = Measured([*WORDS, f"paths.data={options.data}"], options.items)
     items = str(len(measured.ready.train.items))

@@ -94,6 +94,7 @@ def main() -> None:
         where += [f"model.name_or_path={options.gemma}"] if options.gemma else []
         print(json.dumps(measured(json.loads(options.one), where)))
         return
+    Path(options.output).parent.mkdir(parents=True, exist_ok=True)
     rows = []
     for words in [*SETTINGS, *(GEMMAS if options.gemma else [])]:
         command = [sys.executable, __file__, "--data", options.data, "--output", options.output]

@@ -20,6 +20,7 @@ from figlang.errors import FiglangError
 from figlang.evaluation import runtime
 from figlang.machine.several import one_of_several
 from figlang.models import checkpoint, layout
+from figlang.models.adapters import SETTINGS
 from figlang.models.checkpoint import Loaded, Served
 from figlang.models.hosted.opened import Opened, hosted
 from figlang.runs import recomputed, unfinished
@@ -121,6 +122,8 @@ def export(folder: str | Path, config: TrainConfig | AverageConfig | ReleaseConf
         The network and its tokenizer.
     """
     settings = config.model if isinstance(config, TrainConfig) else None
+    if settings is not None and settings.base and not (Path(folder) / SETTINGS).is_file():
+        settings = replace(settings, base=None)  # it was the network below the earlier adapters
     gc.collect()  # a trainer and its network hold each other
     give_back()
     loaded = checkpoint.load(str(folder), settings, config.paths.cache)

@@ -28,6 +28,8 @@ from figlang.models import rounded
 
 # Ways to begin that read texts.
 READING = ("eva", "corda")
+# Ways to begin that take as many directions of a layer as the rank.
+DIRECTED = (*READING, "pissa", "olora", "loftq")
 # The values of `peft.init` that peft does not know, or that need more settings (see `settled`).
 PEFTS: dict[str, Any] = dict.fromkeys(("default", "loftq", *READING), True)
 MOST = 256  # texts; peft's advice for CorDA
@@ -104,18 +106,30 @@ def settled(
     Raises:
         FiglangError: If the rank is too large for the layers.
     """
-    if init not in READING or not names:
+    if init not in DIRECTED or not names:
         return
-    rows = given.rows()
-    settings.target_modules = found = _read_by(network, names, rows)
-    least = min(min(network.get_submodule(name).weight.shape) for name in found)
-    if (most := max(_rank(settings, name) for name in found)) > least:
+    rows = given.rows() if init in READING else []
+    if init in READING:
+        settings.target_modules = names = _read_by(network, names, rows)
+    above = [name for name in names if _rank(settings, name) > _directions(network, name)]
+    if above:
+        least = min(_directions(network, name) for name in above)
+        most = max(_rank(settings, name) for name in above)
         raise FiglangError(
             f"peft.init={init} begins with directions of a layer, of which one has {least}; take "
             f"peft.r={least} or less in place of {most}"
         )
     if init == "corda":
         _corda(network, settings, rows)
+
+
+def _directions(network: PreTrainedModel, name: str) -> int:
+    """The number of directions of a layer: its inputs or its outputs, whichever are fewer."""
+    layer: Any = network.get_submodule(name)
+    # Weights in 4 bits lie in another shape.
+    linear = isinstance(layer, nn.Linear)
+    sizes: tuple[int, ...] = (layer.in_features, layer.out_features) if linear else layer.weight.shape
+    return min(sizes)
 
 
 def begun(adapted: PeftModel, init: str, given: Given) -> None:

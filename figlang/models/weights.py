@@ -105,7 +105,7 @@ def below(model: ModelConfig) -> ModelConfig:
     """
     source = locate(model.name_or_path)
     base = beneath.network(model, source, _settings(model, source), stored(source, model.revision))
-    return replace(model, name_or_path=base.name_or_path, revision=base.revision)
+    return replace(model, name_or_path=base.name_or_path, revision=base.revision, base=None)
 
 
 def classes_of(model: ModelConfig) -> PreTrainedConfig:

@@ -184,6 +184,17 @@ def _vectors(vectors: SentenceVectors) -> dict[str, str]:
     }
 
 
+# transformers rounds the weights of a folder to 4 bits, and not those of a GGUF file.
+IN_A_FOLDER = """\
+stored = AutoModelForCausalLM.from_pretrained({source}, dtype="{dtype}")
+del stored.config.quantization_config
+whole = AutoModelForCausalLM.from_config(stored.config)
+whole.load_state_dict(stored.state_dict())
+saved = TemporaryDirectory()  # 4 bits are made of a folder, not of a GGUF file
+whole.save_pretrained(saved.name)
+"""
+
+
 def _over_base(text: str, manifest: Manifest) -> str:
     """Change lines that load a whole network from `folder` to lines that lay adapters over their network."""
     base, _, revision = manifest.base.partition("@")
@@ -221,7 +232,12 @@ def _over_base(text: str, manifest: Manifest) -> str:
             'quantization_config=BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")'
         )
     arguments = [source, f'dtype="{dtype}"', *needed.values()]
-    text = text.replace("network = ", f"base = {where}\nnetwork = ", 1)
+    before = f"base = {where}\n"
+    if bits and inside:
+        imports = f"from tempfile import TemporaryDirectory\n\n{imports}"
+        before += IN_A_FOLDER.format(source=source, dtype=dtype)
+        arguments[0] = "saved.name"
+    text = text.replace("network = ", f"{before}network = ", 1)
     text = text.replace("AutoTokenizer.from_pretrained(folder)", f"AutoTokenizer.from_pretrained({source})")
     text = text.replace(
         "from transformers import ", "from transformers import " + "".join(f"{name}, " for name in needed), 1

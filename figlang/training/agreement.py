@@ -105,6 +105,11 @@ def _check_adapters(config: TrainConfig) -> None:
         )
     if config.method.anchor == "kl" and peft.name == "prompt_tuning":
         raise FiglangError("method.anchor=kl reads its texts without a learnt prompt; take another anchor")
+    if model.base and peft.name != "none" and peft.stack == "merge":
+        raise FiglangError(
+            "peft.stack=merge needs the network that the earlier adapters name, without model.base; merge "
+            f"them first: figlang merge checkpoint={model.name_or_path} model.base={model.base} output=FOLDER"
+        )
     if continues(config) and weights.has_adapters(weights.below(model)):
         raise FiglangError(
             f"{model.name_or_path}: its adapters lie over other adapters; use peft.stack=merge"

@@ -143,6 +143,12 @@ def _start(config: TrainConfig) -> ModelConfig:
     return weights.below(config.model) if continues(config) else config.model
 
 
+def _named(config: TrainConfig) -> ModelConfig:
+    """The model by whose name the network is found again: that of the earlier adapters, also if
+    `model.base` is where it lies here."""
+    return weights.below(replace(config.model, base=None)) if continues(config) else config.model
+
+
 def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tuple[Item, ...]) -> Prepared:
     model, method = _start(config), config.method
     _check_pairs(config, train)
@@ -167,7 +173,7 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
     validation_examples, validation_notes = encode_all(encoder, validation.items)
     manifest = Manifest(
         name=model.name,
-        base=networks.describe(model),
+        base=networks.describe(_named(config)),
         method=_method_name(config),
         format=format,
         text=method.text,
@@ -205,6 +211,7 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
     layout.bear_gradients(network)
     manifest = replace(
         causal_manifest(model, scoring, beginning(config.model, scoring, tokenizer), _method_name(config)),
+        base=networks.describe(_named(config)),
         **_lineage(config, train, validation),
     )
     wording = _wording(config, train, manifest.bos)
@@ -304,16 +311,21 @@ def _adapt(
     """The network with the adapters that `peft=` asks for, and the manifest that then says what they belong
     to. `read` makes the items in tokens from which adapters may begin."""
     if config.peft.name == "none":
+        if weights.has_adapters(config.model):
+            network.requires_grad_(True)  # merging leaves them frozen
         return network, manifest
-    model = _start(config)
-    base = adapters.OWN if model.init == "tiny" else weights.address(model.name_or_path)
+    model, named = _start(config), _named(config)
+    if model.init == "tiny":
+        base = adapters.OWN
+    else:
+        base = named.name_or_path if config.model.base else weights.address(named.name_or_path)
     precision, whole = layout.precision(network), replace(model, quantization="none")
     manifest = replace(manifest, base_precision=precision, base_sha256=fingerprint(network, kept))
     given = calibrated.Given(
         lambda: calibrated.drawn(read(), config.seed),
         (lambda: networks.causal(whole, config.paths.cache)[0]) if precision.endswith("4bit") else None,
     )
-    adapted = lora.adapt(network, config.peft, kept, base, model.revision, given)
+    adapted = lora.adapt(network, config.peft, kept, base, named.revision, given)
     if continues(config):
         weights.resume(adapted, config.model, manifest.format, manifest.base_sha256)
     return adapted, manifest

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -36,6 +37,23 @@ def test_the_data_are_asked_for(
         import_module(f"benchmarks.{name}").main()
     assert ended.value.code == 2
     assert capsys.readouterr().err.endswith("error: the following arguments are required: --data\n")
+
+
+@pytest.mark.parametrize("name", ["anchors", "memory"])
+def test_the_folder_of_the_output_is_made(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here without a row to measure."""
+    module = import_module(f"benchmarks.{name}")
+    if name == "memory":
+        monkeypatch.setattr(module, "SETTINGS", [])
+    else:
+        ready = SimpleNamespace(train=SimpleNamespace(items=[]))
+        monkeypatch.setattr(module, "Measured", lambda *_: SimpleNamespace(ready=ready))
+        monkeypatch.setattr(module, "ROWS", [])
+    output = tmp_path / "not" / "yet" / "rows.csv"
+    words = ["--rows", "none=1"] if name == "anchors" else []
+    monkeypatch.setattr(sys, "argv", [name, "--data", "d", "--output", str(output), *words])
+    module.main()
+    assert output.parent.is_dir()
 
 
 @pytest.mark.parametrize(

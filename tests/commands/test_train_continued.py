@@ -175,6 +175,63 @@ def test_adapters_that_cannot_be_continued_are_one_line(
     assert not (tmp_path / "run" / "metrics.json").exists()
 
 
+GONE = "figlang-tests/nobody-has-this"
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a command adds that starts from the same adapters, over a folder here in place of a hub id."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    before, words = earlier
+    shutil.copytree(before / "model", tmp_path / "source")
+    (tmp_path / "source" / "base").rename(tmp_path / "below")
+    for name, more in (
+        ("adapter_config.json", {"base_model_name_or_path": GONE, "revision": "main"}),
+        ("figlang.json", {"base": f"{GONE}@main"}),
+    ):
+        path = tmp_path / "source" / name
+        path.write_text(json.dumps(json.loads(path.read_text()) | more))
+    source = [word for word in words if not word.startswith("model.name_or_path=")]
+    return [*source, f"model.name_or_path={tmp_path / 'source'}", f"model.base={tmp_path / 'below'}"]
+
+
+def test_adapters_whose_base_lies_in_a_folder_are_continued_and_name_it_as_before(
+    tmp_path: Path, earlier: tuple[Path, list[str]], elsewhere: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    still = ("method.lr=1e-12", "peft.stack=continue", *LORA)
+    command(monkeypatch, f"run={tmp_path / 'still'}", *elsewhere, *still)
+    for before, after in zip(rows(earlier[0]), rows(tmp_path / "still"), strict=True):
+        assert after["scores"] == pytest.approx(before["scores"], abs=1e-4)
+    settings, manifest = (
+        json.loads((tmp_path / "still" / "model" / name).read_text())
+        for name in ("adapter_config.json", "figlang.json")
+    )
+    assert (settings["base_model_name_or_path"], settings["revision"]) == (GONE, "main")
+    assert manifest["base"] == f"{GONE}@main"
+    assert str(tmp_path / "below") not in (tmp_path / "still" / "model" / "README.md").read_text()
+
+
+def test_all_weights_are_trained_from_adapters_whose_base_lies_in_a_folder(
+    tmp_path: Path, elsewhere: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command(monkeypatch, f"run={tmp_path / 'whole'}", *elsewhere, "peft=none", "method.lr=0.01")
+    assert (tmp_path / "whole" / "model" / "model.safetensors").is_file()
+    training = json.loads((tmp_path / "whole" / "metrics.json").read_text())["training"]
+    assert training["trained"] == training["parameters"]
+
+
+def test_adapters_over_merged_ones_need_the_network_that_these_name(
+    tmp_path: Path,
+    elsewhere: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        command(monkeypatch, f"run={tmp_path / 'stacked'}", *elsewhere, "peft.stack=merge", *LORA)
+    said = capsys.readouterr().err.strip().splitlines()[-1]
+    assert said.endswith(f"model.base={tmp_path / 'below'} output=FOLDER")
+
+
 def test_a_network_without_adapters_has_none_to_continue(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -133,10 +133,23 @@ def test_the_same_texts_begin_the_same_adapters(init: str) -> None:
         assert torch.equal(one, other)
 
 
-@pytest.mark.parametrize("init", ["eva", "corda"])
+@pytest.mark.parametrize("init", ["eva", "corda", "pissa", "olora"])
 def test_a_rank_above_that_of_a_layer_is_one_sentence(init: str) -> None:
     with pytest.raises(FiglangError, match=rf"peft.init={init} begins with directions .* take peft.r=32 or"):
         begun(model_of("causal", "llama"), "causal", PeftConfig(name="lora", r=40, init=init))
+
+
+@pytest.mark.parametrize("init", ["pissa", "olora"])
+def test_a_rank_of_a_pattern_is_held_against_the_layers_that_it_names(init: str) -> None:
+    """The largest rank that each layer has room for can be exported."""
+
+    def laid(rank: int) -> None:
+        settings = PeftConfig(name="lora", r=4, init=init, rank_pattern={"q_proj": rank})
+        begun(model_of("causal", "llama"), "causal", settings)
+
+    laid(32)
+    with pytest.raises(FiglangError, match=r"has 32; take peft\.r=32 or less in place of 33"):
+        laid(33)
 
 
 def test_eva_with_too_few_tokens_is_one_sentence() -> None:
