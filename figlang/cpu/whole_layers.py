@@ -1,11 +1,11 @@
-"""Layers of encoders like BERT and MPNet with adapters, for training on a CPU: one step of autograd each.
+"""Layers of encoders like BERT and MPNet, for training on a CPU: one step of autograd each.
 
 A layer is some sixty operations of autograd, and most of them are passes over all activations. Written as one
 step, sums are added in place, nothing is kept twice, and autograd has little to do. The draws of dropout are
 those of the single parts, in the same order.
 
 Shape letters: N rows, T tokens of a row, S tokens that are not padding, H hidden size, G heads, D size of a
-head, R rank.
+head.
 """
 
 from collections.abc import Sequence
@@ -18,13 +18,17 @@ from transformers.activations import GELUActivation
 from transformers.models.bert import modeling_bert as bert
 from transformers.models.mpnet import modeling_mpnet as mpnet
 
-from figlang.cpu.adapted import Ahead, Low, Rounded, ahead, back, into_input, low, rounded_of
+from figlang.cpu.adapted import EXACT, LINEAR, Rounded, low, rounded_of
 from figlang.cpu.alike import alike
 from figlang.cpu.attention import softmax
 from figlang.cpu.dropout import FastDropout, clear, places
+from figlang.cpu.layers import Low, Trained
+from figlang.cpu.linear import OneDnnLinear
 from figlang.cpu.parts import untouched
 
 aten = torch.ops.aten
+# How many of the fields of a layer are tensors, which come first.
+TENSORS: dict[Any, int] = {Low: 4, Trained: 2}
 
 
 class Rows(NamedTuple):
@@ -46,7 +50,7 @@ class Parts(NamedTuple):
 
     Attributes:
         linears: Query, key, value and output of the attention, and both of the feed-forward part.
-        rounded: The weights of each in other precisions.
+        rounded: The frozen weights of each in other precisions; empty if all weights are trained.
         norms: After the attention, and after the feed-forward part.
         drops: Before each norm, and of the attention weights.
         heads: G.
@@ -60,10 +64,10 @@ class Parts(NamedTuple):
 
 
 def parts_of(layer: Any) -> Parts | None:
-    """The parts of a layer that `compute` can stand for: it has the code of BERT or MPNet, an adapter in each
-    linear layer, and frozen norms.
+    """The parts of a layer that `compute` can stand for.
 
-    `adapt_faster` must have changed its linear layers before.
+    It has the code of BERT or MPNet. Either each linear layer has an adapter and all other weights are
+    frozen, or all its weights are trained. `adapt_faster` must have changed layers with adapters before.
     """
     if alike(type(layer).forward, bert.BertLayer.forward):
         inner, dense = layer.attention.self, layer.attention.output
@@ -84,34 +88,51 @@ def parts_of(layer: Any) -> Parts | None:
     up, down = layer.intermediate, layer.output
     known = (*known, (up, bert.BertIntermediate), (down, bert.BertOutput))
     linears = [*first, up.dense, down.dense]
-    rounded = [rounded_of(part) for part in linears]
     norms, drops = [dense.LayerNorm, down.LayerNorm], [dense.dropout, down.dropout, inner.dropout]
     plain = [layer, up.intermediate_act_fn, *norms, *drops, *(part for part, _ in known)]
     if (
         all(alike(type(part).forward, kind.forward) for part, kind in known)
         and all(untouched(part) for part in plain)
-        and all(type(norm) is nn.LayerNorm and norm.elementwise_affine for norm in norms)
-        and not any(weight.requires_grad for norm in norms for weight in norm.parameters())
+        and all(type(norm) is nn.LayerNorm and norm.bias is not None for norm in norms)
         and all(type(drop) is FastDropout for drop in drops)
         and type(up.intermediate_act_fn) is GELUActivation
         and up.intermediate_act_fn.act is gelu
+        and (rounded := _rounded(linears, norms)) is not None
     ):
-        found = [each for each in rounded if each is not None]
-        return Parts(linears, found, norms, drops, inner.num_attention_heads) if len(found) == 6 else None
+        return Parts(linears, rounded, norms, drops, inner.num_attention_heads)
     return None
 
 
+def _rounded(linears: Sequence[Any], norms: Sequence[nn.LayerNorm]) -> list[Rounded] | None:
+    """The frozen weights of layers with adapters, or nothing for trained ones; None for a mixture of both."""
+    kept = [own for part in linears if (own := rounded_of(part)) is not None]
+    trained = {weight.requires_grad for norm in norms for weight in norm.parameters()}
+    if len(kept) == len(linears):
+        return kept if trained == {False} else None
+    for part in linears:
+        if type(part) not in LINEAR or not untouched(part) or part.bias is None:
+            return None
+        trained |= {weight.requires_grad for weight in part.parameters()}
+        if not all(type(weight.data) is Tensor and weight.dtype in EXACT for weight in part.parameters()):
+            return None
+    return [] if trained == {True} else None
+
+
 def can(parts: Parts, states: Tensor) -> bool:
-    """Whether a layer is to be computed by `compute` now: in a training, with its adapters."""
+    """Whether a layer is to be computed by `compute` now: in a training, with its adapters if it has them."""
     return (
         torch.is_grad_enabled()
         and states.device.type == "cpu"
         and bool(states.numel())
         and states.dtype in (torch.float32, torch.float64)
         and parts.drops[0].training
-        and all(len(part.active_adapters) == 1 for part in parts.linears)
-        and not any(part.merged or part.disable_adapters for part in parts.linears)
+        and not (parts.rounded and any(_off(part) for part in parts.linears))
     )
+
+
+def _off(part: Any) -> bool:
+    """Whether a layer with adapters computes without its one adapter now."""
+    return part.merged or part.disable_adapters or len(part.active_adapters) != 1
 
 
 def compute(parts: Parts, states: Tensor, bias: Tensor | None, rows: Rows | None) -> Tensor:
@@ -128,16 +149,28 @@ def compute(parts: Parts, states: Tensor, bias: Tensor | None, rows: Rows | None
     """
     dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else states.dtype
     with torch.autocast("cpu", enabled=False):
-        layers = [low(part, own, dtype) for part, own in zip(parts.linears, parts.rounded, strict=True)]
+        layers = _linears(parts, dtype)
         flat = states.reshape(-1, states.shape[-1])
-        adapters = [each for layer in layers for each in (layer.down_RI, layer.up_OR)]
+        trained = [each for layer in layers for each in layer.trained]
+        if not parts.rounded:
+            trained += [each for norm in parts.norms for each in (norm.weight, norm.bias)]
         shape = (states.shape[0], states.shape[1]) if rows is None else rows.shape
-        result: Tensor = _Layer.apply(flat, bias, rows, shape, parts, layers, *adapters)  # type: ignore[no-untyped-call]
+        result: Tensor = _Layer.apply(flat, bias, rows, shape, parts, layers, *trained)  # type: ignore[no-untyped-call]
     return result.view(states.shape)
 
 
+def _linears(parts: Parts, dtype: torch.dtype) -> Sequence[Low | Trained]:
+    """The linear layers as they compute now, in the precision of their products."""
+    if parts.rounded:
+        return [low(part, own, dtype) for part, own in zip(parts.linears, parts.rounded, strict=True)]
+    return [
+        Trained(part.weight.to(dtype), part.bias.to(dtype), type(part) is OneDnnLinear)
+        for part in parts.linears
+    ]
+
+
 class _Layer(torch.autograd.Function):
-    """A layer, with gradients for its input and its adapters."""
+    """A layer, with gradients for its input and what is trained in it."""
 
     @staticmethod
     def forward(
@@ -147,12 +180,12 @@ class _Layer(torch.autograd.Function):
         rows: Rows | None,
         shape: tuple[int, int],
         parts: Parts,
-        layers: list[Low],
-        *_adapters: Tensor,
+        layers: Sequence[Low | Trained],
+        *_trained: Tensor,
     ) -> Tensor:
         dtype = layers[0].weight_OI.dtype
         rounded_SH = x_SH.to(dtype)
-        outputs, kept = zip(*(ahead(layer, rounded_SH) for layer in layers[:3]), strict=True)
+        outputs, kept = zip(*(layer.ahead(rounded_SH) for layer in layers[:3]), strict=True)
         query, key, value = (_by_head(output, rows, shape, parts.heads) for output in outputs)
         scaling = query.shape[-1] ** -0.5
         scores_NGTT = query @ key.transpose(-1, -2)
@@ -161,39 +194,47 @@ class _Layer(torch.autograd.Function):
         first, second, attended = (drop.p for drop in parts.drops)
         chosen_NGTT, at = _dropped(weights_NGTT.to(dtype), attended)
         mixed_SH = _by_token(chosen_NGTT @ value, rows)
-        output_SH, kept_output = ahead(layers[3], mixed_SH)
+        output_SH, kept_output = layers[3].ahead(mixed_SH)
         middle_SH, *normed = _added(output_SH, x_SH, first, parts.norms[0])
-        inner_SI, kept_up = ahead(layers[4], middle_SH.to(dtype))
-        output_SH, kept_down = ahead(layers[5], gelu(inner_SI))
+        inner_SI, kept_up = layers[4].ahead(middle_SH.to(dtype))
+        output_SH, kept_down = layers[5].ahead(gelu(inner_SI))
         result_SH, *last = _added(output_SH, middle_SH, second, parts.norms[1])
-        ctx.rows, ctx.shape, ctx.parts, ctx.settings = rows, shape, parts, [layer[4:] for layer in layers]
+        ctx.rows, ctx.shape, ctx.parts = rows, shape, parts
+        ctx.kind, ctx.settings = type(layers[0]), [layer[TENSORS[type(layer)] :] for layer in layers]
         ctx.save_for_backward(
-            *(each for layer in layers for each in layer[:4]),
-            *(each for way in (*kept, kept_output, kept_up, kept_down) for each in way),
             *(query, key, value, weights_NGTT, chosen_NGTT, at, inner_SI, *normed, *last),
+            *(each for layer in layers for each in layer[: TENSORS[type(layer)]]),
+            *(each for way in (*kept, kept_output, kept_up, kept_down) for each in way),
         )
         return result_SH
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
         saved = list(ctx.saved_tensors)
-        layers = [Low(*saved[4 * i : 4 * i + 4], *given) for i, given in enumerate(ctx.settings)]
-        kept = [Ahead(*saved[24 + 3 * i : 27 + 3 * i]) for i in range(6)]
-        query, key, value, weights_NGTT, chosen_NGTT, at, inner_SI, *norms = saved[42:]
+        query, key, value, weights_NGTT, chosen_NGTT, at, inner_SI = saved[:7]
+        norms, rest = saved[7:15], saved[15:]
+        several = TENSORS[ctx.kind]
+        layers = [
+            ctx.kind(*rest[several * i : several * (i + 1)], *given) for i, given in enumerate(ctx.settings)
+        ]
+        rest = rest[several * 6 :]
+        several = len(rest) // 6
+        kept = [rest[several * i : several * (i + 1)] for i in range(6)]
         rows, shape, parts = ctx.rows, ctx.shape, ctx.parts
         first, second, attended = (drop.p for drop in parts.drops)
         into: list[Tensor | None] = [None] * 12
 
         def through(number: int, gradient: Tensor, onto: Tensor | None = None, needed: bool = True) -> Any:
-            low_gradient, *into[2 * number : 2 * number + 2] = back(layers[number], kept[number], gradient)
-            return needed and into_input(layers[number], kept[number], gradient, low_gradient, onto)
+            layer, own = layers[number], kept[number]
+            low_gradient, *into[2 * number : 2 * number + 2] = layer.back(own, gradient)
+            return needed and layer.into_input(own, gradient, low_gradient, onto)
 
-        sum_SH, gradient_SH = _apart(
+        sum_SH, gradient_SH, *into_last = _apart(
             gradients[0].contiguous(), norms[4:], second, parts.norms[1], inner_SI.dtype
         )
         inner_gradient_SI = aten.gelu_backward(through(5, gradient_SH), inner_SI)
         through(4, inner_gradient_SI, sum_SH)
-        sum_SH, gradient_SH = _apart(sum_SH, norms[:4], first, parts.norms[0], inner_SI.dtype)
+        sum_SH, gradient_SH, *into_first = _apart(sum_SH, norms[:4], first, parts.norms[0], inner_SI.dtype)
         mixed_NGTD = _by_head(through(3, gradient_SH), rows, shape, parts.heads, empty=True)
         into_weights = mixed_NGTD @ value.transpose(-1, -2)
         if at is not None:
@@ -208,7 +249,8 @@ class _Layer(torch.autograd.Function):
         needed = ctx.needs_input_grad[0]
         for number, each in enumerate(into_heads):
             through(number, _by_token(each, rows), sum_SH, needed)
-        return (sum_SH if needed else None, *([None] * 5), *into)
+        into_norms = [] if parts.rounded else [*into_first, *into_last]
+        return (sum_SH if needed else None, *([None] * 5), *into, *into_norms)
 
 
 def _by_head(
@@ -251,10 +293,12 @@ def _added(
 
 def _apart(
     gradient_SH: Tensor, kept: Sequence[Any], p: float, norm: nn.LayerNorm, dtype: torch.dtype
-) -> tuple[Tensor, Tensor]:
-    """The gradients of x and of the output that `_added` took, the second in the precision of products."""
+) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+    """The gradients of x and of the output that `_added` took, the second in the precision of products, and
+    those of the norm's weights if they are trained."""
     sum_SH, mean, scale, at = kept
-    into_sum = aten.native_layer_norm_backward(
+    trained = norm.weight.requires_grad
+    into_sum, into_weight, into_bias = aten.native_layer_norm_backward(
         gradient_SH,
         sum_SH,
         norm.normalized_shape,
@@ -262,11 +306,11 @@ def _apart(
         scale,
         norm.weight,
         norm.bias,
-        [True, False, False],
-    )[0]
-    if at is None:
-        return into_sum, into_sum.to(dtype)
-    return into_sum, clear((into_sum * (1 / (1 - p) if p < 1 else 0.0)).to(dtype), at)
+        [True, trained, trained],
+    )
+    into_output = into_sum if at is None else into_sum * (1 / (1 - p) if p < 1 else 0.0)
+    into_output = into_output.to(dtype)
+    return into_sum, into_output if at is None else clear(into_output, at), into_weight, into_bias
 
 
 def _softmax_back(gradient: Tensor, weights: Tensor) -> Tensor:

@@ -1,0 +1,147 @@
+"""Linear layers of a training on a CPU, with their gradients written out.
+
+`adapted.py` makes a step of autograd of one layer, `whole_layers.py` of all layers that belong together.
+
+Shape letters: N tokens, I inputs, O outputs, R rank.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import linear
+
+from figlang.cpu.dropout import clear, places
+
+Kept = tuple[Tensor | None, ...]
+
+
+class Trained(NamedTuple):
+    """A linear layer whose weights are trained: x W^T + b.
+
+    Attributes:
+        weight_OI, bias: W and b.
+        by_onednn: Whether products are oneDNN's.
+    """
+
+    weight_OI: Tensor
+    bias: Tensor
+    by_onednn: bool
+
+    @property
+    def trained(self) -> tuple[Tensor, Tensor]:
+        """W and b."""
+        return self.weight_OI, self.bias
+
+    def ahead(self, x_NI: Tensor) -> tuple[Tensor, Kept]:
+        """The output (N, O), and what gradients need."""
+        return product(x_NI, self.weight_OI, self.bias, self.by_onednn), (x_NI,)
+
+    def back(self, kept: Kept, gradient_NO: Tensor) -> tuple[None, Tensor, Tensor]:
+        """Nothing, and the gradients of W and b."""
+        (x_NI,) = kept
+        assert x_NI is not None, "it is always kept"
+        into_weight = product(gradient_NO.t(), x_NI.t(), None, self.by_onednn)
+        return None, into_weight, gradient_NO.sum(0)
+
+    def into_input(
+        self, kept: Kept, gradient_NO: Tensor, low_gradient_NR: Tensor | None, onto: Tensor | None = None
+    ) -> Tensor:
+        """The gradient of x. The arguments and the result are those of `Low.into_input`."""
+        return _through(self.weight_OI, gradient_NO, onto, self.by_onednn)
+
+
+class Low(NamedTuple):
+    """A frozen linear layer with an adapter that is trained: x W^T + b + s drop(x) A^T B^T.
+
+    Attributes:
+        weight_OI, bias: W and b.
+        down_RI, up_OR: A and B.
+        scale: s.
+        p: Probability of dropout.
+        by_onednn: Whether products are oneDNN's.
+    """
+
+    weight_OI: Tensor
+    bias: Tensor | None
+    down_RI: Tensor
+    up_OR: Tensor
+    scale: float
+    p: float
+    by_onednn: bool
+
+    @property
+    def trained(self) -> tuple[Tensor, Tensor]:
+        """A and B."""
+        return self.down_RI, self.up_OR
+
+    def ahead(self, x_NI: Tensor) -> tuple[Tensor, Kept]:
+        """The output (N, O), and what gradients need: drop(x) without its scale, its product with A^T, and
+        the places that are dropped."""
+        at = places(x_NI.numel(), self.p) if self.p else None
+        dropped_NI = x_NI if at is None else clear(x_NI.clone(memory_format=torch.contiguous_format), at)
+        low_NR = product(dropped_NI, self.down_RI, None, self.by_onednn)
+        output_NO = product(x_NI, self.weight_OI, self.bias, self.by_onednn)
+        output_NO.addmm_(low_NR, self.up_OR.t(), alpha=self._scale())
+        return output_NO, (dropped_NI, low_NR, at)
+
+    def back(self, kept: Kept, gradient_NO: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of drop(x) A^T (N, R), of A and of B."""
+        dropped_NI, low_NR, _ = kept
+        assert dropped_NI is not None, "it is always kept"
+        assert low_NR is not None, "it is always kept"
+        low_gradient_NR = product(gradient_NO, self.up_OR.t(), None, self.by_onednn).mul_(self._scale())
+        into_down = product(low_gradient_NR.t(), dropped_NI.t(), None, self.by_onednn)
+        # In this order the narrow one of the two is turned in memory.
+        into_up = product(low_NR.t(), gradient_NO.t(), None, self.by_onednn).mul_(self._scale())
+        return low_gradient_NR, into_down, into_up.t()
+
+    def into_input(
+        self, kept: Kept, gradient_NO: Tensor, low_gradient_NR: Tensor | None, onto: Tensor | None = None
+    ) -> Tensor:
+        """The gradient of x.
+
+        Args:
+            kept: What `ahead` kept.
+            gradient_NO: The gradient of the output.
+            low_gradient_NR: The first result of `back`.
+            onto: A gradient (N, I) to which this one is added in place.
+
+        Returns:
+            The gradient, or the sum, (N, I).
+        """
+        assert low_gradient_NR is not None, "it is the result of back"
+        through_NI = torch.mm(low_gradient_NR, self.down_RI)
+        if (at := kept[2]) is not None:
+            clear(through_NI, at)
+        return _through(self.weight_OI, gradient_NO, onto, self.by_onednn).add_(through_NI)
+
+    def _scale(self) -> float:
+        """The adapter's scale, with that of dropout."""
+        return self.scale / (1 - self.p) if self.p < 1 else 0.0
+
+
+def product(input: Tensor, weight: Tensor, bias: Tensor | None, by_onednn: bool) -> Tensor:
+    """input weight^T + bias.
+
+    Args:
+        input: (N, I).
+        weight: (O, I).
+        bias: (O,).
+        by_onednn: Take oneDNN's product in place of torch's usual one.
+
+    Returns:
+        (N, O).
+    """
+    if by_onednn and input.dtype != torch.float64:
+        result: Tensor = torch.ops.mkldnn._linear_pointwise(input, weight, bias, "none", [], "")
+        return result
+    return linear(input, weight, bias)
+
+
+def _through(weight_OI: Tensor, gradient_NO: Tensor, onto: Tensor | None, by_onednn: bool) -> Tensor:
+    """The gradient of x by that of x W^T, added to `onto` in place if it is given."""
+    if onto is None or by_onednn or onto.dtype != gradient_NO.dtype:
+        whole_NI = product(gradient_NO, weight_OI.t(), None, by_onednn)
+        return whole_NI if onto is None else onto.add_(whole_NI)
+    return onto.addmm_(gradient_NO, weight_OI)
