@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from figlang.config import MethodConfig, PeftConfig, PromptConfig, ScoringConfig, TrainConfig
+from figlang.config import MethodConfig, ModelConfig, PeftConfig, PromptConfig, ScoringConfig, TrainConfig
 from figlang.config.composing import compose
 from figlang.errors import FiglangError
-from figlang.models import checkpoint
+from figlang.models import checkpoint, lora, networks
 from figlang.release import averaging, card
 from figlang.scoring.encode import word
 from figlang.scoring.requests import Request
@@ -116,6 +116,13 @@ def test_prompts_are_not_averaged(tmp_path: Path) -> None:
 def test_what_a_prompt_cannot_do_is_one_sentence(words: list[str], said: str) -> None:
     with pytest.raises(FiglangError, match=said):
         agreement.check(config(*words))
+
+
+def test_a_prompt_as_long_as_the_network_reads_is_refused() -> None:
+    """Before, the first text that was read had a window of less than nothing."""
+    network, _ = networks.causal(ModelConfig(init="tiny", architecture="llama", family="causal"), "")
+    with pytest.raises(FiglangError, match=r"peft\.tokens=2048 leaves no room for texts, .* reads 2048"):
+        lora.adapt(network, PeftConfig(name="prompt_tuning", tokens=2048), [], "base", None)
 
 
 def test_settings_of_other_kinds_are_refused() -> None:
