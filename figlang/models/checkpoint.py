@@ -310,6 +310,7 @@ def _causal(model: ModelConfig, scoring: ScoringConfig | None, cache: str, kept:
     network, tokenizer = (same.network, same.tokenizer) if same else networks.causal(model, cache)
     scored = scoring or ScoringConfig()
     manifest = causal_manifest(model, scored, beginning(model, scored, tokenizer))
+    manifest = manifest.descended(ancestry(model))
     return Loaded(network, tokenizer, replace(manifest, format=of_scoring(scored.kind).name))
 
 

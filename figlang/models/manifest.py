@@ -1,7 +1,7 @@
 """The manifest of a network (figlang.json): everything that it needs besides its weights."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -89,6 +89,18 @@ class Manifest:
         if self.vectors is None:
             return COSINE_OF_MEANS
         return SentenceVectors(**{**self.vectors, "pooling": tuple(self.vectors["pooling"])})
+
+    def descended(self, before: "Manifest | None") -> "Manifest":
+        """This manifest with the training of the export whose weights it describes, if it is one."""
+        if before is None:
+            return self
+        return replace(
+            self,
+            method=before.method,
+            trained_on=before.trained_on,
+            settings=before.settings,
+            seed=before.seed,
+        )
 
 
 def write(folder: Path, manifest: Manifest) -> None:

@@ -68,7 +68,7 @@ def hosted(config: EvaluateConfig) -> Hosted:
     engine = Engine(model, config.paths.cache)
     manifest = checkpoint.causal_manifest(
         model, scoring, checkpoint.beginning(model, scoring, engine.parts.tokenizer)
-    )
+    ).descended(checkpoint.ancestry(model))
     return Hosted(engine, replace(manifest, format=of_scoring(scoring.kind).name))
 
 
