@@ -17,7 +17,6 @@ from transformers.pytorch_utils import Conv1D
 from figlang import config
 from figlang.errors import FiglangError
 from figlang.scoring.adapted import PROMPT
-from figlang.scoring.window import window
 
 # Kinds that a network with plain inputs cannot have, and why.
 REFUSED = {
@@ -73,19 +72,10 @@ def fresh(
 
     Returns:
         None for LoRA's kinds.
-
-    Raises:
-        FiglangError: If a prompt leaves no room for texts.
     """
     if peft.name == "ia3":
         return IA3Config(target_modules=targets, exclude_modules=excluded, feedforward_modules=[], **common)
     if peft.name == "prompt_tuning":
-        read = window(network)
-        if read is not None and peft.tokens >= read:
-            raise FiglangError(
-                f"peft.tokens={peft.tokens} leaves no room for texts, since the network reads {read} tokens; "
-                "take fewer"
-            )
         return PromptTuningConfig(
             task_type="CAUSAL_LM",
             num_virtual_tokens=peft.tokens,

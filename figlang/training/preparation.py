@@ -218,6 +218,11 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
     anatomy = dissect(network.eval())
     virtual = config.peft.tokens if config.peft.name == "prompt_tuning" else 0
     window = getattr(network.config.get_text_config(), "max_position_embeddings", None)
+    if window is not None and virtual >= window:
+        raise FiglangError(
+            f"peft.tokens={virtual} leaves no room for texts, since the network reads {window} "
+            "tokens; take fewer"
+        )
     requests = RequestEncoder(
         tokenizer, manifest.bos, scoring.overflow, None if window is None else window - virtual
     )

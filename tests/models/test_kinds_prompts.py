@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from figlang.config import MethodConfig, ModelConfig, PeftConfig, PromptConfig, ScoringConfig, TrainConfig
+from figlang.config import MethodConfig, PeftConfig, PromptConfig, ScoringConfig, TrainConfig
 from figlang.config.composing import compose
 from figlang.errors import FiglangError
-from figlang.models import checkpoint, lora, networks
+from figlang.models import checkpoint
 from figlang.release import averaging, card
 from figlang.scoring.encode import word
 from figlang.scoring.requests import Request
@@ -120,9 +120,10 @@ def test_what_a_prompt_cannot_do_is_one_sentence(words: list[str], said: str) ->
 
 def test_a_prompt_as_long_as_the_network_reads_is_refused() -> None:
     """Before, the first text that was read had a window of less than nothing."""
-    network, _ = networks.causal(ModelConfig(init="tiny", architecture="llama", family="causal"), "")
-    with pytest.raises(FiglangError, match=r"peft\.tokens=2048 leaves no room for texts, .* reads 2048"):
-        lora.adapt(network, PeftConfig(name="prompt_tuning", tokens=2048), [], "base", None)
+    asked = config()
+    asked.peft.tokens = 5000
+    with pytest.raises(FiglangError, match=r"peft\.tokens=5000 leaves no room for texts, .* reads 2048"):
+        prepare(asked, *for_training(asked.data, asked.paths))
 
 
 def test_settings_of_other_kinds_are_refused() -> None:
