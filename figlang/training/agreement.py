@@ -87,10 +87,15 @@ def _check_adapters(config: TrainConfig) -> None:
         raise FiglangError(
             "peft=qlora trains adapters of a causal model over weights in 4 bits; take peft=lora otherwise"
         )
-    if peft.name == "prompt_tuning" and (not model.causal or peft.stack == "merge"):
+    if peft.name == "prompt_tuning" and not model.causal:
         raise FiglangError(
-            "peft=prompt_tuning trains tokens before the texts of a causal model, which no weights can hold; "
-            "take peft=lora for an encoder, or in place of peft.stack=merge"
+            f"peft=prompt_tuning trains tokens before the texts of a causal model, but {model.name} is an "
+            "encoder; take peft=lora"
+        )
+    if peft.name == "prompt_tuning" and peft.stack == "merge":
+        raise FiglangError(
+            "peft.stack=merge cannot be used with peft=prompt_tuning, since no weights can hold its tokens; "
+            "leave peft.stack out, or take peft=lora"
         )
     if peft.name != "none" and peft.stack == "refuse" and weights.has_adapters(model):
         raise FiglangError(

@@ -107,8 +107,8 @@ def test_prompts_are_not_averaged(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["model=bert_base"], "trains tokens before the texts of a causal model"),
-        (["peft.stack=merge"], "trains tokens before the texts of a causal model"),
+        (["model=bert_base"], "texts of a causal model, but bert_base is an encoder; take peft=lora"),
+        (["peft.stack=merge"], r"peft\.stack=merge cannot be used with peft=prompt_tuning"),
         (["method.anchor=kl"], r"method\.anchor=kl reads its texts without a learnt prompt"),
         (["method.l2_sp=0.1"], "peft=prompt_tuning has another effect"),
     ],
