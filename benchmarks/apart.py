@@ -7,7 +7,6 @@ each option.
 """
 
 import argparse
-import csv
 import json
 import re
 import subprocess
@@ -23,7 +22,7 @@ from typing import Any
 import torch
 
 import figlang
-from benchmarks.command import in_one_line
+from benchmarks.command import in_one_line, write_rows
 from figlang.config import ModelConfig, PeftConfig, ScoringConfig
 from figlang.config.groups import PathsConfig
 from figlang.models import checkpoint, lora, networks, weights
@@ -137,10 +136,7 @@ def main() -> None:
     given = " --gemma FILE.gguf" if options.gemma else ""
     rows = _rows("SmolLM2", SMOLLM2, options.items, given)
     rows += _rows("Gemma", options.gemma, options.items, given) if options.gemma else []
-    with output.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(output, rows)
 
 
 if __name__ == "__main__":

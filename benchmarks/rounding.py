@@ -6,7 +6,6 @@ error is the norm of the difference of all layers with adapters, as a share of t
 """
 
 import argparse
-import csv
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
@@ -20,7 +19,7 @@ from peft.tuners.lora import LoraLayer
 from peft.utils.integrations import dequantize_bnb_weight
 from torch import Tensor
 
-from benchmarks.command import in_one_line
+from benchmarks.command import in_one_line, write_rows
 from figlang.config import PeftConfig, TrainConfig
 from figlang.config.composing import compose
 from figlang.models import calibrated, layout, lora, networks
@@ -116,10 +115,7 @@ def main() -> None:
             }
         )
         print(*list(row.values()), sep=", ", flush=True)
-    with output.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(output, rows)
 
 
 if __name__ == "__main__":

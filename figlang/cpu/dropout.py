@@ -60,6 +60,11 @@ def places(count: int, p: float) -> Tensor:
     return chosen[: int(torch.searchsorted(chosen, count))]
 
 
+def scale(p: float) -> float:
+    """The factor of the numbers that dropout keeps."""
+    return 1 / (1 - p) if p < 1 else 0.0
+
+
 def clear(values: Tensor, at: Tensor) -> Tensor:
     """Set some places of a contiguous tensor to zero, counted along all its dimensions, and return it."""
     values.view(-1).index_fill_(0, at, 0)
@@ -69,7 +74,7 @@ def clear(values: Tensor, at: Tensor) -> Tensor:
 class _Dropped(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, input: Tensor, p: float) -> Tensor:
-        ctx.scale = 1 / (1 - p) if p < 1 else 0.0
+        ctx.scale = scale(p)
         at = places(input.numel(), p)
         ctx.save_for_backward(at)
         return clear(input.contiguous() * ctx.scale, at)

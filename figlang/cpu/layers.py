@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from figlang.cpu.dropout import clear, places
+from figlang.cpu.dropout import clear, places, scale
 
 Kept = tuple[Tensor | None, ...]
 
@@ -118,7 +118,7 @@ class Low(NamedTuple):
 
     def _scale(self) -> float:
         """The adapter's scale, with that of dropout."""
-        return self.scale / (1 - self.p) if self.p < 1 else 0.0
+        return self.scale * scale(self.p)
 
 
 def product(input: Tensor, weight: Tensor, bias: Tensor | None, by_onednn: bool) -> Tensor:

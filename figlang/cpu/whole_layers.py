@@ -21,7 +21,7 @@ from transformers.models.mpnet import modeling_mpnet as mpnet
 from figlang.cpu.adapted import EXACT, LINEAR, Rounded, low, rounded_of
 from figlang.cpu.alike import alike
 from figlang.cpu.attention import softmax
-from figlang.cpu.dropout import FastDropout, clear, places
+from figlang.cpu.dropout import FastDropout, clear, places, scale
 from figlang.cpu.layers import Low, Trained
 from figlang.cpu.linear import OneDnnLinear
 from figlang.cpu.parts import untouched
@@ -238,7 +238,7 @@ class _Layer(torch.autograd.Function):
         mixed_NGTD = _by_head(through(3, gradient_SH), rows, shape, parts.heads, empty=True)
         into_weights = mixed_NGTD @ value.transpose(-1, -2)
         if at is not None:
-            clear(into_weights.mul_(1 / (1 - attended) if attended < 1 else 0.0), at)
+            clear(into_weights.mul_(scale(attended)), at)
         into_scores = _softmax_back(into_weights.to(weights_NGTT.dtype), weights_NGTT)
         into_scores = into_scores.mul_(query.shape[-1] ** -0.5).to(query.dtype)
         into_heads = (
@@ -276,7 +276,7 @@ def _dropped(values: Tensor, p: float) -> tuple[Tensor, Tensor | None]:
     if not p:
         return values, None
     at = places(values.numel(), p)
-    return clear(values.contiguous() * (1 / (1 - p) if p < 1 else 0.0), at), at
+    return clear(values.contiguous() * scale(p), at), at
 
 
 def _added(
@@ -285,10 +285,10 @@ def _added(
     """The norm of x + drop(output), and what `_apart` needs."""
     dropped_SH, at = _dropped(output_SH, p)
     sum_SH = x_SH + dropped_SH
-    normed, mean, scale = torch.native_layer_norm(
+    normed, mean, inverse = torch.native_layer_norm(
         sum_SH, norm.normalized_shape, norm.weight, norm.bias, norm.eps
     )
-    return normed, sum_SH, mean, scale, at
+    return normed, sum_SH, mean, inverse, at
 
 
 def _apart(
@@ -296,19 +296,19 @@ def _apart(
 ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
     """The gradients of x and of the output that `_added` took, the second in the precision of products, and
     those of the norm's weights if they are trained."""
-    sum_SH, mean, scale, at = kept
+    sum_SH, mean, inverse, at = kept
     trained = norm.weight.requires_grad
     into_sum, into_weight, into_bias = aten.native_layer_norm_backward(
         gradient_SH,
         sum_SH,
         norm.normalized_shape,
         mean,
-        scale,
+        inverse,
         norm.weight,
         norm.bias,
         [True, trained, trained],
     )
-    into_output = into_sum if at is None else into_sum * (1 / (1 - p) if p < 1 else 0.0)
+    into_output = into_sum if at is None else into_sum * scale(p)
     into_output = into_output.to(dtype)
     return into_sum, into_output if at is None else clear(into_output, at), into_weight, into_bias
 

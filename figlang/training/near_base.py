@@ -78,7 +78,7 @@ class NearBaseModule(CrossEntropyModule):
 
     The texts are read without dropout, so the term is 0 before the first step and draws no random number.
     The base is the network with its adapters off. If all weights train, or if that network is not where the
-    training begins, it is a frozen copy, which is no part of the saved state. The loss by which an epoch is
+    training begins, it is a frozen copy, which is not saved. The loss by which an epoch is
     selected is without the term.
 
     Args:

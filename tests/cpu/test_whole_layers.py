@@ -6,33 +6,12 @@ import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 from torch import Tensor, nn
-from transformers import (
-    BertConfig,
-    BertModel,
-    ElectraConfig,
-    ElectraModel,
-    MPNetConfig,
-    MPNetModel,
-    RobertaConfig,
-    RobertaModel,
-)
+from transformers import BertConfig, BertModel
 
 from figlang.cpu.hasten import hasten, release
+from tests.cpu.test_unpadded import READ as KINDS
+from tests.cpu.test_unpadded import SIZE, batch
 
-SIZE: dict[str, Any] = {
-    "vocab_size": 99,
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 64,
-    "max_position_embeddings": 40,
-}
-KINDS = [
-    (BertModel, BertConfig),
-    (RobertaModel, RobertaConfig),
-    (ElectraModel, ElectraConfig),
-    (MPNetModel, MPNetConfig),
-]
 PADDED, EVEN, LONG = [11, 4, 7, 1, 9], [5, 5, 5], [21, 17, 3]
 pytestmark = pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing. is deprecated:FutureWarning")
 
@@ -59,13 +38,6 @@ def build(
         if "lora_B" in name:  # zeros at the beginning, which would hide half of the gradients
             nn.init.normal_(parameter, std=0.3)
     return adapted.to(dtype).train()
-
-
-def batch(lengths: list[int]) -> dict[str, Tensor]:
-    width = max(lengths)
-    mask = (torch.arange(width) < torch.tensor(lengths)[:, None]).long()
-    ids = torch.randint(5, 99, mask.shape, generator=torch.Generator().manual_seed(0))
-    return {"input_ids": ids * mask + (1 - mask), "attention_mask": mask}
 
 
 def learnt(
