@@ -216,7 +216,9 @@ def _over_base(text: str, manifest: Manifest) -> str:
         imports = f"from importlib.util import find_spec\n\n{imports}"
         where = f'find_spec("{module}").submodule_search_locations[0]' + (f' + "/{path}"' if path else "")
     else:
-        where = f'"{Path(base).parent if inside else address(base)}"'
+        # A hub id stays as it is: a card is written without asking the hub.
+        named = address(base) if Path(base).is_dir() else base
+        where = f'"{Path(base).parent if inside else named}"'
     source = ", ".join(
         [
             "base",
