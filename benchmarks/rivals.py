@@ -5,6 +5,7 @@ precision and adapters. What a side does not share with figlang is at its own de
 """
 
 import os
+import re
 import tempfile
 import time
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from unittest.mock import patch
 import torch
 from datasets import Dataset
 from peft import LoraConfig, get_peft_model
+from torch import nn
 from transformers import (
     AutoModelForCausalLM,
     AutoModelForMultipleChoice,
@@ -31,6 +33,7 @@ from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from figlang.config import TrainConfig
 from figlang.cpu.memory import keep_freed_memory
+from figlang.cpu.unpadded import of_first_tokens
 from figlang.evaluation import runtime
 from figlang.models import networks
 from figlang.models.weights import locate
@@ -40,6 +43,8 @@ from figlang.training import fitting, throughput
 from figlang.training.callbacks import History
 from figlang.training.preparation import prepare
 from figlang.types import Item
+
+KEYS_AND_VALUES = re.compile(r"\.(key|value|attn\.[kv])\b")  # of all tokens, in BERT and MPNet
 
 
 @dataclass(frozen=True)
@@ -102,11 +107,22 @@ def figlang(config: TrainConfig) -> Training:
             super().on_train_epoch_end(*arguments)
 
     tokens = fitting.batches_of(config, alone)[0].tokens()
-    work = throughput.work(alone.network, tokens)
+    work = throughput.work(alone.network, tokens) - throughput.work(_spared(alone.network), tokens)
     counted = throughput.forget_peak()
     with tempfile.TemporaryDirectory() as folder, patch.object(fitting, "History", Timed):
         fitting.fit(config, Run(Path(folder)), alone)
     return Training(clock.seconds, clock.cpu, throughput.peak_memory() if counted else None, tokens, work)
+
+
+def _spared(network: nn.Module) -> nn.ModuleList:
+    """The linear parts of the last layer that figlang computes for first tokens alone."""
+    bases = [base for head in network.modules() if (base := of_first_tokens(head)) is not None]
+    return nn.ModuleList(
+        part
+        for base in bases
+        for name, part in base.encoder.layer[-1].named_modules()
+        if type(part) is nn.Linear and not KEYS_AND_VALUES.search(name)
+    )
 
 
 def trainer(config: TrainConfig) -> Training:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from figlang.cpu.dropout import FastDropout
+from figlang.cpu.dropout import FastDropout, places
 from figlang.cpu.layers import Low, product
 from figlang.cpu.linear import OneDnnLinear
 from figlang.cpu.parts import untouched
@@ -118,7 +118,8 @@ class _Adapted(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, *given: Any) -> Tensor:
         layer = Low(*given)
-        output_NO, kept = layer.ahead(x.reshape(-1, x.shape[-1]))
+        at = places(x.numel(), layer.p) if layer.p else None
+        output_NO, kept = layer.ahead(x.reshape(-1, x.shape[-1]), at)
         ctx.settings = given[4:]
         ctx.save_for_backward(*given[:4], *kept)
         return output_NO.view(*x.shape[:-1], -1)

@@ -10,9 +10,12 @@ from typing import Any
 def alike(first: Any, second: Any) -> bool:
     """Whether two plain functions compile to the same code, apart from docstrings.
 
-    False for other objects.
+    Decorated functions must have the same decorators too. False for other objects.
     """
-    return inspect.isfunction(first) and inspect.isfunction(second) and _said(first) == _said(second)
+    if not inspect.isfunction(first) or not inspect.isfunction(second) or _said(first) != _said(second):
+        return False
+    inner = [getattr(function, "__wrapped__", None) for function in (first, second)]
+    return inner == [None, None] or alike(*inner)
 
 
 def _said(function: Any) -> tuple[Any, ...]:

@@ -1,6 +1,8 @@
 """Dropout that draws few random numbers on a CPU: for each number that is dropped, not for each one."""
 
 import math
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -58,6 +60,28 @@ def places(count: int, p: float) -> Tensor:
         last = int(found[-1][-1])
     chosen = torch.cat(found) if len(found) > 1 else found[0]
     return chosen[: int(torch.searchsorted(chosen, count))]
+
+
+def places_of(tensors: Sequence[tuple[int, float]]) -> list[Tensor | None]:
+    """The places that dropout sets to zero in several tensors, with one draw for each probability.
+
+    A draw of `places` is a dozen short operations, so a joint draw takes half the time of single ones.
+
+    Args:
+        tensors: The number of places of each tensor, and the probability of each of them.
+
+    Returns:
+        What `places` gives for each tensor; None where the probability is 0.
+    """
+    found: list[Tensor | None] = [None] * len(tensors)
+    for p in dict.fromkeys(p for _, p in tensors if p):
+        alike = [number for number, (_, other) in enumerate(tensors) if other == p]
+        ends = list(accumulate(tensors[number][0] for number in alike))
+        at = places(ends[-1], p)
+        cuts = torch.searchsorted(at, torch.tensor(ends)).tolist()
+        for number, start, begin, end in zip(alike, [0, *ends], [0, *cuts], cuts, strict=False):
+            found[number] = at[begin:end].sub_(start)
+    return found
 
 
 def scale(p: float) -> float:

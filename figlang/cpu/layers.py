@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from figlang.cpu.dropout import clear, places, scale
+from figlang.cpu.dropout import clear, scale
 
 Kept = tuple[Tensor | None, ...]
 
@@ -33,8 +33,13 @@ class Trained(NamedTuple):
         """W and b."""
         return self.weight_OI, self.bias
 
-    def ahead(self, x_NI: Tensor) -> tuple[Tensor, Kept]:
-        """The output (N, O), and what gradients need."""
+    @property
+    def p(self) -> float:
+        """Probability of dropout before an adapter. There is none."""
+        return 0.0
+
+    def ahead(self, x_NI: Tensor, at: Tensor | None) -> tuple[Tensor, Kept]:
+        """The output (N, O), and what gradients need. `at` is None."""
         return product(x_NI, self.weight_OI, self.bias, self.by_onednn), (x_NI,)
 
     def back(self, kept: Kept, gradient_NO: Tensor) -> tuple[None, Tensor, Tensor]:
@@ -75,10 +80,14 @@ class Low(NamedTuple):
         """A and B."""
         return self.down_RI, self.up_OR
 
-    def ahead(self, x_NI: Tensor) -> tuple[Tensor, Kept]:
+    def ahead(self, x_NI: Tensor, at: Tensor | None) -> tuple[Tensor, Kept]:
         """The output (N, O), and what gradients need: drop(x) without its scale, its product with A^T, and
-        the places that are dropped."""
-        at = places(x_NI.numel(), self.p) if self.p else None
+        the places that are dropped.
+
+        Args:
+            x_NI: The input.
+            at: The places of x that are dropped; None if there is no dropout.
+        """
         dropped_NI = x_NI if at is None else clear(x_NI.clone(memory_format=torch.contiguous_format), at)
         low_NR = product(dropped_NI, self.down_RI, None, self.by_onednn)
         output_NO = product(x_NI, self.weight_OI, self.bias, self.by_onednn)

@@ -15,8 +15,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from transformers.models.bert import modeling_bert as bert
 from transformers.models.bert.modeling_bert import BertEncoder, BertSelfAttention
+from transformers.models.mpnet import modeling_mpnet as mpnet
 from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetLayer, MPNetSelfAttention
+from transformers.models.roberta import modeling_roberta as roberta
+from transformers.models.xlm_roberta import modeling_xlm_roberta as xlm_roberta
 
 from figlang.cpu.alike import alike
 from figlang.cpu.attention import attention
@@ -24,6 +28,15 @@ from figlang.cpu.parts import untouched
 from figlang.cpu.whole_layers import Parts, Rows, can, compute, parts_of
 
 Forward = Callable[..., Any]
+# Networks that read what a pooler makes of the first token of each row, and such poolers.
+HEADS = (
+    bert.BertForMultipleChoice,
+    bert.BertForSequenceClassification,
+    roberta.RobertaForMultipleChoice,
+    xlm_roberta.XLMRobertaForMultipleChoice,
+    mpnet.MPNetForMultipleChoice,
+)
+POOLERS = (bert.BertPooler, mpnet.MPNetPooler)
 OF_EVERY_LAYER = ("output_hidden_states", "output_attentions")
 
 
@@ -36,6 +49,7 @@ def unpad(network: nn.Module) -> None:
 
     Most encoders have copied that of BERT. Others stay as they are.
     """
+    pooled = {id(part) for head in network.modules() if (part := of_first_tokens(head)) is not None}
     for part in list(network.modules()):
         encoder: Any = getattr(part, "encoder", None)
         if not isinstance(encoder, nn.Module) or not untouched(part) or not untouched(encoder):
@@ -46,9 +60,11 @@ def unpad(network: nn.Module) -> None:
         every = any(getattr(getattr(part, "config", None), name, False) for name in OF_EVERY_LAYER)
         if again or every or not _known(encoder):
             continue
+        firsts = id(part) in pooled
         for layer in encoder.layer:  # type: ignore[union-attr]
             if (parts := parts_of(layer)) is not None:
-                layer.forward = partial(_read_layer, layer, parts)  # type: ignore[method-assign]
+                first = firsts and layer is encoder.layer[-1]  # type: ignore[union-attr]
+                layer.forward = partial(_read_layer, layer, parts, first)  # type: ignore[method-assign]
         for layer in encoder.modules():
             if alike(type(layer).forward, MPNetSelfAttention.forward):
                 layer.forward = partial(_attend_with_bias, layer)  # type: ignore[method-assign]
@@ -66,6 +82,23 @@ def repad(network: nn.Module) -> None:
             own = vars(part).get(name)
             if isinstance(own, partial) and own.func in OURS:
                 delattr(part, name)
+
+
+def of_first_tokens(head: Any) -> Any:
+    """The network whose states a head reads, if it reads those of first tokens alone.
+
+    Args:
+        head: A network with a head, or any other module.
+
+    Returns:
+        The network below the head; None for all others.
+    """
+    if not any(alike(type(head).forward, kind.forward) for kind in HEADS) or not untouched(head):
+        return None
+    base = getattr(head, head.base_model_prefix)
+    pooler = getattr(base, "pooler", None)
+    pooler = getattr(pooler, "original_module", pooler)  # peft trains a copy of it
+    return base if any(alike(type(pooler).forward, kind.forward) for kind in POOLERS) else None
 
 
 def unpadded(
@@ -87,7 +120,7 @@ def unpadded(
         return result
     parts = (_padded(states, rows) for states in (query, key, value))
     output_NTGD, weights = usual(module, *parts, attention_mask, **options)
-    output_SH = _Unpad.apply(output_NTGD.flatten(0, 1).flatten(1), *rows[:2])  # type: ignore[no-untyped-call]
+    output_SH = _Unpad.apply(output_NTGD.flatten(0, 1).flatten(1), rows.real, rows.place)  # type: ignore[no-untyped-call]
     return output_SH.view(1, -1, *output_NTGD.shape[2:]), weights
 
 
@@ -128,7 +161,7 @@ def _read_tokens(forward: Forward, hidden_states: Tensor, *inputs: Any, **named:
         return forward(hidden_states, *inputs, **named)
     flat = mask.flatten().bool()
     rows = Rows(flat.nonzero()[:, 0], (flat.cumsum(0) - 1).clamp(min=0), (mask.shape[0], mask.shape[1]))
-    states_SH = _Unpad.apply(hidden_states.flatten(0, 1), *rows[:2])  # type: ignore[no-untyped-call]
+    states_SH = _Unpad.apply(hidden_states.flatten(0, 1), rows.real, rows.place)  # type: ignore[no-untyped-call]
     token = _rows.set(rows)
     try:
         outputs = forward(states_SH[None], *inputs, **named)
@@ -146,13 +179,14 @@ def _read_tokens(forward: Forward, hidden_states: Tensor, *inputs: Any, **named:
 def _padded(states_1GSD: Tensor, rows: Rows) -> Tensor:
     """(N, G, T, D) of the states of all tokens."""
     tokens_SH = states_1GSD[0].transpose(0, 1).flatten(1)
-    padded = _Pad.apply(tokens_SH, *rows[:2])  # type: ignore[no-untyped-call]
+    padded = _Pad.apply(tokens_SH, rows.real, rows.place)  # type: ignore[no-untyped-call]
     return padded.view(*rows.shape, states_1GSD.shape[1], -1).transpose(1, 2)  # type: ignore[no-any-return]
 
 
 def _read_layer(
     layer: Any,
     parts: Parts,
+    first: bool,
     hidden_states: Tensor,
     attention_mask: Tensor | None = None,
     position_bias: Tensor | None = None,
@@ -162,13 +196,15 @@ def _read_layer(
     biased = alike(type(layer).forward, MPNetLayer.forward)
     given = [bias for bias in (position_bias, attention_mask) if bias is not None]
     # Without a mask of the tokens, states of every layer may be asked for.
-    if _mask.get() is None or any(bias.requires_grad for bias in given) or not can(parts, hidden_states):
+    mask = _mask.get()
+    if mask is None or not can(parts, hidden_states):
         inputs = (attention_mask, position_bias) if biased else (attention_mask,)
         return type(layer).forward(layer, hidden_states, *inputs, **named)
     if attention_mask is not None and attention_mask.dtype == torch.bool:
         least = torch.finfo(hidden_states.dtype).min
         given[-1] = hidden_states.new_zeros(attention_mask.shape).masked_fill_(~attention_mask, least)
-    states = compute(parts, hidden_states, sum(given[1:], given[0]) if given else None, _rows.get())
+    bias = sum(given[1:], given[0]) if given else None
+    states = compute(parts, hidden_states, bias, _rows.get(), first and bool(mask[:, 0].all()))
     return (states,) if biased else states
 
 

@@ -1,14 +1,17 @@
 """Layers of encoders like BERT and MPNet, for training on a CPU: one step of autograd each.
 
 A layer is some sixty operations of autograd, and most of them are passes over all activations. Written as one
-step, sums are added in place, nothing is kept twice, and autograd has little to do. The draws of dropout are
-those of the single parts, in the same order.
+step, sums are added in place, nothing is kept twice, dropout draws once, and autograd has little to do.
 
-Shape letters: N rows, T tokens of a row, S tokens that are not padding, H hidden size, G heads, D size of a
-head.
+The last layer computes the first token of each row alone, if a network reads no others.
+
+Shape letters: N rows, T tokens of a row, S tokens that are not padding, Q tokens that are computed, U tokens
+of a row that are computed, H hidden size, G heads, D size of a head.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
@@ -21,7 +24,7 @@ from transformers.models.mpnet import modeling_mpnet as mpnet
 from figlang.cpu.adapted import EXACT, LINEAR, Rounded, low, rounded_of
 from figlang.cpu.alike import alike
 from figlang.cpu.attention import softmax
-from figlang.cpu.dropout import FastDropout, clear, places, scale
+from figlang.cpu.dropout import FastDropout, clear, places_of, scale
 from figlang.cpu.layers import Low, Trained
 from figlang.cpu.linear import OneDnnLinear
 from figlang.cpu.parts import untouched
@@ -31,7 +34,8 @@ aten = torch.ops.aten
 TENSORS: dict[Any, int] = {Low: 4, Trained: 2}
 
 
-class Rows(NamedTuple):
+@dataclass(frozen=True)
+class Rows:
     """Where the tokens of a batch are.
 
     Attributes:
@@ -43,6 +47,27 @@ class Rows(NamedTuple):
     real: Tensor
     place: Tensor
     shape: tuple[int, int]
+
+    @cached_property
+    def first(self) -> Tensor:
+        """The first token of each row, (N,)."""
+        return self.place.view(self.shape)[:, 0]
+
+    def heads(self, number: int) -> tuple[Tensor, Tensor]:
+        """The places of (N, G, T) among (S, G), and those of (S, G) among (N, G, T).
+
+        Args:
+            number: G, the same in all layers.
+        """
+        if not self._heads:
+            rows, length = self.shape
+            heads = torch.arange(number)
+            self._heads.append((self.place.view(rows, 1, length) * number + heads[:, None]).flatten())
+            starts = self.real // length * (number * length) + self.real % length
+            self._heads.append((starts[:, None] + heads * length).flatten())
+        return self._heads[0], self._heads[1]
+
+    _heads: list[Tensor] = field(default_factory=list)
 
 
 class Parts(NamedTuple):
@@ -135,7 +160,7 @@ def _off(part: Any) -> bool:
     return part.merged or part.disable_adapters or len(part.active_adapters) != 1
 
 
-def compute(parts: Parts, states: Tensor, bias: Tensor | None, rows: Rows | None) -> Tensor:
+def compute(parts: Parts, states: Tensor, bias: Tensor | None, rows: Rows | None, first: bool) -> Tensor:
     """The output of a layer in training.
 
     Args:
@@ -143,9 +168,10 @@ def compute(parts: Parts, states: Tensor, bias: Tensor | None, rows: Rows | None
         states: Its input, (1, S, H) with `rows`, otherwise (N, T, H).
         bias: What is added to the scores of the attention, for (N, G, T, T).
         rows: Where the tokens are; None if there is no padding.
+        first: Compute the first token of each row alone. All rows must begin with a token.
 
     Returns:
-        The states after it, in the shape of its input.
+        The states after it, in the shape of its input. Those of tokens that are not computed are zeros.
     """
     dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else states.dtype
     with torch.autocast("cpu", enabled=False):
@@ -155,7 +181,13 @@ def compute(parts: Parts, states: Tensor, bias: Tensor | None, rows: Rows | None
         if not parts.rounded:
             trained += [each for norm in parts.norms for each in (norm.weight, norm.bias)]
         shape = (states.shape[0], states.shape[1]) if rows is None else rows.shape
-        result: Tensor = _Layer.apply(flat, bias, rows, shape, parts, layers, *trained)  # type: ignore[no-untyped-call]
+        asked = None
+        if first:
+            asked = rows.first if rows is not None else torch.arange(0, len(flat), shape[1])
+            bias = None if bias is None else bias[:, :, :1]
+        result: Tensor = _Layer.apply(flat, asked, bias, rows, shape, parts, layers, *trained)  # type: ignore[no-untyped-call]
+        if asked is not None:
+            result = torch.zeros_like(flat).index_copy(0, asked, result)
     return result.view(states.shape)
 
 
@@ -176,6 +208,7 @@ class _Layer(torch.autograd.Function):
     def forward(
         ctx: Any,
         x_SH: Tensor,
+        asked: Tensor | None,
         bias: Tensor | None,
         rows: Rows | None,
         shape: tuple[int, int],
@@ -184,34 +217,43 @@ class _Layer(torch.autograd.Function):
         *_trained: Tensor,
     ) -> Tensor:
         dtype = layers[0].weight_OI.dtype
+        own_rows, own_shape = (rows, shape) if asked is None else (None, (shape[0], 1))
+        own_QH = x_SH if asked is None else x_SH.index_select(0, asked)
         rounded_SH = x_SH.to(dtype)
-        outputs, kept = zip(*(layer.ahead(rounded_SH) for layer in layers[:3]), strict=True)
-        query, key, value = (_by_head(output, rows, shape, parts.heads) for output in outputs)
+        rounded_QH = rounded_SH if asked is None else own_QH.to(dtype)
+        drops = [drop.p for drop in parts.drops]
+        ats = _drawn(layers, rounded_QH, rounded_SH, drops, own_shape[1] * shape[1] * shape[0] * parts.heads)
+        query_QH, kept_query = layers[0].ahead(rounded_QH, ats[0])
+        key_SH, kept_key = layers[1].ahead(rounded_SH, ats[1])
+        value_SH, kept_value = layers[2].ahead(rounded_SH, ats[2])
+        query = _by_head(query_QH, own_rows, own_shape, parts.heads)
+        key, value = (_by_head(states, rows, shape, parts.heads) for states in (key_SH, value_SH))
         scaling = query.shape[-1] ** -0.5
-        scores_NGTT = query @ key.transpose(-1, -2)
-        scores_NGTT = scores_NGTT * scaling if bias is None else torch.add(bias, scores_NGTT, alpha=scaling)
-        weights_NGTT = softmax(scores_NGTT)
-        first, second, attended = (drop.p for drop in parts.drops)
-        chosen_NGTT, at = _dropped(weights_NGTT.to(dtype), attended)
-        mixed_SH = _by_token(chosen_NGTT @ value, rows)
-        output_SH, kept_output = layers[3].ahead(mixed_SH)
-        middle_SH, *normed = _added(output_SH, x_SH, first, parts.norms[0])
-        inner_SI, kept_up = layers[4].ahead(middle_SH.to(dtype))
-        output_SH, kept_down = layers[5].ahead(gelu(inner_SI))
-        result_SH, *last = _added(output_SH, middle_SH, second, parts.norms[1])
-        ctx.rows, ctx.shape, ctx.parts = rows, shape, parts
+        scores_NGUT = query @ key.transpose(-1, -2)
+        scores_NGUT = scores_NGUT * scaling if bias is None else torch.add(bias, scores_NGUT, alpha=scaling)
+        weights_NGUT = softmax(scores_NGUT)
+        chosen_NGUT = _dropped(weights_NGUT.to(dtype), drops[2], ats[8])
+        mixed_QH = _by_token(chosen_NGUT @ value, own_rows)
+        output_QH, kept_output = layers[3].ahead(mixed_QH, ats[3])
+        middle_QH, *normed = _added(output_QH, own_QH, drops[0], ats[6], parts.norms[0])
+        inner_QI, kept_up = layers[4].ahead(middle_QH.to(dtype), ats[4])
+        output_QH, kept_down = layers[5].ahead(gelu(inner_QI), ats[5])
+        result_QH, *last = _added(output_QH, middle_QH, drops[1], ats[7], parts.norms[1])
+        kept = (kept_query, kept_key, kept_value, kept_output, kept_up, kept_down)
+        ctx.asked, ctx.rows, ctx.shape, ctx.parts = asked, rows, shape, parts
+        ctx.bias = None if bias is None else bias.shape
         ctx.kind, ctx.settings = type(layers[0]), [layer[TENSORS[type(layer)] :] for layer in layers]
         ctx.save_for_backward(
-            *(query, key, value, weights_NGTT, chosen_NGTT, at, inner_SI, *normed, *last),
+            *(query, key, value, weights_NGUT, chosen_NGUT, ats[8], inner_QI, *normed, *last),
             *(each for layer in layers for each in layer[: TENSORS[type(layer)]]),
-            *(each for way in (*kept, kept_output, kept_up, kept_down) for each in way),
+            *(each for way in kept for each in way),
         )
-        return result_SH
+        return result_QH
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
         saved = list(ctx.saved_tensors)
-        query, key, value, weights_NGTT, chosen_NGTT, at, inner_SI = saved[:7]
+        query, key, value, weights_NGUT, chosen_NGUT, at, inner_QI = saved[:7]
         norms, rest = saved[7:15], saved[15:]
         several = TENSORS[ctx.kind]
         layers = [
@@ -220,7 +262,8 @@ class _Layer(torch.autograd.Function):
         rest = rest[several * 6 :]
         several = len(rest) // 6
         kept = [rest[several * i : several * (i + 1)] for i in range(6)]
-        rows, shape, parts = ctx.rows, ctx.shape, ctx.parts
+        asked, rows, shape, parts = ctx.asked, ctx.rows, ctx.shape, ctx.parts
+        own_rows, own_shape = (rows, shape) if asked is None else (None, (shape[0], 1))
         first, second, attended = (drop.p for drop in parts.drops)
         into: list[Tensor | None] = [None] * 12
 
@@ -229,62 +272,78 @@ class _Layer(torch.autograd.Function):
             low_gradient, *into[2 * number : 2 * number + 2] = layer.back(own, gradient)
             return needed and layer.into_input(own, gradient, low_gradient, onto)
 
-        sum_SH, gradient_SH, *into_last = _apart(
-            gradients[0].contiguous(), norms[4:], second, parts.norms[1], inner_SI.dtype
+        sum_QH, gradient_QH, *into_last = _apart(
+            gradients[0].contiguous(), norms[4:], second, parts.norms[1], inner_QI.dtype
         )
-        inner_gradient_SI = aten.gelu_backward(through(5, gradient_SH), inner_SI)
-        through(4, inner_gradient_SI, sum_SH)
-        sum_SH, gradient_SH, *into_first = _apart(sum_SH, norms[:4], first, parts.norms[0], inner_SI.dtype)
-        mixed_NGTD = _by_head(through(3, gradient_SH), rows, shape, parts.heads, empty=True)
-        into_weights = mixed_NGTD @ value.transpose(-1, -2)
+        inner_gradient_QI = aten.gelu_backward(through(5, gradient_QH), inner_QI)
+        through(4, inner_gradient_QI, sum_QH)
+        sum_QH, gradient_QH, *into_first = _apart(sum_QH, norms[:4], first, parts.norms[0], inner_QI.dtype)
+        mixed_NGUD = _by_head(through(3, gradient_QH), own_rows, own_shape, parts.heads, empty=True)
+        into_weights = mixed_NGUD @ value.transpose(-1, -2)
         if at is not None:
             clear(into_weights.mul_(scale(attended)), at)
-        into_scores = _softmax_back(into_weights.to(weights_NGTT.dtype), weights_NGTT)
-        into_scores = into_scores.mul_(query.shape[-1] ** -0.5).to(query.dtype)
+        into_scores = _softmax_back(into_weights.to(weights_NGUT.dtype), weights_NGUT)
+        into_bias = into_scores.sum_to_size(ctx.bias) if ctx.needs_input_grad[2] else None
+        into_scores = (into_scores * query.shape[-1] ** -0.5).to(query.dtype)
         into_heads = (
             into_scores @ key,
             into_scores.transpose(-1, -2) @ query,
-            chosen_NGTT.transpose(-1, -2) @ mixed_NGTD,
+            chosen_NGUT.transpose(-1, -2) @ mixed_NGUD,
         )
         needed = ctx.needs_input_grad[0]
-        for number, each in enumerate(into_heads):
-            through(number, _by_token(each, rows), sum_SH, needed)
+        through(0, _by_token(into_heads[0], own_rows), sum_QH, needed)
+        into_x = sum_QH
+        if needed and asked is not None:
+            into_x = sum_QH.new_zeros(len(kept[1][0]), sum_QH.shape[1]).index_copy_(0, asked, sum_QH)
+        for number in (1, 2):
+            through(number, _by_token(into_heads[number], rows), into_x, needed)
         into_norms = [] if parts.rounded else [*into_first, *into_last]
-        return (sum_SH if needed else None, *([None] * 5), *into, *into_norms)
+        return (into_x if needed else None, None, into_bias, *([None] * 4), *into, *into_norms)
+
+
+def _drawn(
+    layers: Sequence[Low | Trained], x_QH: Tensor, x_SH: Tensor, drops: Sequence[float], scores: int
+) -> list[Tensor | None]:
+    """What is dropped before the adapter of each linear layer, before each norm, and of so many scores."""
+    own, inner = x_QH.numel(), len(x_QH) * layers[4].weight_OI.shape[0]
+    counts = (own, x_SH.numel(), x_SH.numel(), own, own, inner, own, own, scores)
+    return places_of([*zip(counts, (*(layer.p for layer in layers), *drops), strict=True)])
 
 
 def _by_head(
     states_SH: Tensor, rows: Rows | None, shape: tuple[int, int], heads: int, empty: bool = False
 ) -> Tensor:
     """(N, G, T, D) of the states of tokens. Padding has those of any token, or zeros."""
-    if rows is not None and empty:
-        whole = states_SH.new_zeros(len(rows.place), states_SH.shape[1])
-        states_SH = whole.index_copy_(0, rows.real, states_SH)
-    elif rows is not None:
-        states_SH = states_SH.index_select(0, rows.place)
-    return states_SH.view(*shape, heads, -1).transpose(1, 2).contiguous()
+    if rows is None:
+        return states_SH.view(*shape, heads, -1).transpose(1, 2).contiguous()
+    values = states_SH.reshape(len(states_SH) * heads, -1)
+    places, tokens = rows.heads(heads)
+    if empty:
+        whole = values.new_zeros(len(places), values.shape[1]).index_copy_(0, tokens, values)
+    else:
+        whole = values.index_select(0, places)
+    return whole.view(shape[0], heads, shape[1], -1)
 
 
 def _by_token(states_NGTD: Tensor, rows: Rows | None) -> Tensor:
     """(S, H) of states by head."""
-    flat = states_NGTD.transpose(1, 2).flatten(2).flatten(0, 1)
-    return flat if rows is None else flat.index_select(0, rows.real)
+    if rows is None:
+        return states_NGTD.transpose(1, 2).flatten(2).flatten(0, 1)
+    heads, size = states_NGTD.shape[1], states_NGTD.shape[3]
+    _, tokens = rows.heads(heads)
+    return states_NGTD.reshape(-1, size).index_select(0, tokens).view(-1, heads * size)
 
 
-def _dropped(values: Tensor, p: float) -> tuple[Tensor, Tensor | None]:
-    """Values after dropout, and the places that were dropped."""
-    if not p:
-        return values, None
-    at = places(values.numel(), p)
-    return clear(values.contiguous() * scale(p), at), at
+def _dropped(values: Tensor, p: float, at: Tensor | None) -> Tensor:
+    """Values after dropout of some places."""
+    return values if at is None else clear(values.contiguous() * scale(p), at)
 
 
 def _added(
-    output_SH: Tensor, x_SH: Tensor, p: float, norm: nn.LayerNorm
+    output_SH: Tensor, x_SH: Tensor, p: float, at: Tensor | None, norm: nn.LayerNorm
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:
     """The norm of x + drop(output), and what `_apart` needs."""
-    dropped_SH, at = _dropped(output_SH, p)
-    sum_SH = x_SH + dropped_SH
+    sum_SH = x_SH + _dropped(output_SH, p, at)
     normed, mean, inverse = torch.native_layer_norm(
         sum_SH, norm.normalized_shape, norm.weight, norm.bias, norm.eps
     )

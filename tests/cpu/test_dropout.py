@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from figlang.cpu import dropout
-from figlang.cpu.dropout import FastDropout, dropped, places
+from figlang.cpu.dropout import FastDropout, dropped, places, places_of
 
 
 def kept(count: int, p: float) -> Tensor:
@@ -45,6 +45,21 @@ def test_places_are_ascending_and_within(count: int, p: float, monkeypatch: pyte
         assert (at.diff() > 0).all()
         assert ((at >= 0) & (at < count)).all()
         assert len(at) == pytest.approx(count * p, abs=5 * (count * p * (1 - p)) ** 0.5 + 1)
+
+
+def test_several_tensors_have_the_places_of_one_draw_for_each_probability() -> None:
+    torch.manual_seed(0)
+    first, none, second, third, empty = places_of([(500, 0.1), (80, 0.0), (700, 0.3), (900, 0.1), (0, 0.1)])
+    torch.manual_seed(0)
+    joint, other = places(1400, 0.1), places(700, 0.3)
+    assert none is None
+    assert first is not None
+    assert third is not None
+    assert empty is not None
+    assert torch.equal(torch.cat([first, third + 500]), joint)
+    assert torch.equal(second, other)
+    assert third.min() >= 0
+    assert not len(empty)
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (3, 5), (2, 0)])

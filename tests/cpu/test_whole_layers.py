@@ -1,6 +1,9 @@
-"""Layers as one step of autograd: what their parts compute one by one, with the same draws of dropout."""
+"""Layers as one step of autograd: what their parts compute one by one, if dropout takes the same places."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -8,6 +11,7 @@ from peft import LoraConfig, get_peft_model
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 
+from figlang.cpu import adapted, dropout, whole_layers
 from figlang.cpu.hasten import hasten, release
 from tests.cpu.test_unpadded import READ as KINDS
 from tests.cpu.test_unpadded import SIZE, batch
@@ -33,11 +37,11 @@ def build(
             nn.init.normal_(parameter, std=0.3)
         return network.to(dtype).train()
     lora = LoraConfig(r=3, lora_alpha=6, lora_dropout=p, target_modules=targets)
-    adapted: Any = get_peft_model(network, lora)
-    for name, parameter in adapted.named_parameters():
+    learner: Any = get_peft_model(network, lora)
+    for name, parameter in learner.named_parameters():
         if "lora_B" in name:  # zeros at the beginning, which would hide half of the gradients
             nn.init.normal_(parameter, std=0.3)
-    return adapted.to(dtype).train()
+    return learner.to(dtype).train()
 
 
 def learnt(
@@ -64,14 +68,57 @@ def whole(network: Any) -> int:
     return sum("forward" in vars(layer) for layer in layers(network))
 
 
+@contextmanager
+def noted() -> Iterator[list[Tensor]]:
+    """While the block runs, the places that are dropped, in the order of single parts."""
+    found: list[Tensor] = []
+    alone, together = dropout.places, whole_layers.places_of
+
+    def one(count: int, p: float) -> Tensor:
+        found.append(alone(count, p).clone())
+        return found[-1]
+
+    def layer(tensors: Any) -> Any:
+        with patch.object(dropout, "places", alone):
+            drawn = together(tensors)
+        query, key, value, output, up, down, first, second, attended = drawn
+        order = (query, key, value, attended, output, first, up, down, second)
+        found.extend(each.clone() for each in order if each is not None)
+        return drawn
+
+    with (
+        patch.object(dropout, "places", one),
+        patch.object(adapted, "places", one),
+        patch.object(whole_layers, "places_of", layer),
+    ):
+        yield found
+
+
+@contextmanager
+def given(found: list[Tensor]) -> Iterator[None]:
+    """While the block runs, single parts drop these places, one tensor after another."""
+    rest = iter(found)
+
+    def take(count: int, p: float) -> Tensor:
+        at = next(rest)
+        assert len(at) == pytest.approx(count * p, abs=6 * (count * p) ** 0.5 + 1)
+        return at
+
+    with patch.object(dropout, "places", take), patch.object(adapted, "places", take):
+        yield
+    assert next(rest, None) is None
+
+
 def check_equal(network: Any, inputs: dict[str, Tensor], error: float, rounded: bool = False) -> None:
     hasten(network)
     try:
         assert whole(network) == 2
-        states, gradients = learnt(network, inputs, rounded)
+        with noted() as places:
+            states, gradients = learnt(network, inputs, rounded)
         for layer in layers(network):
             del layer.forward
-        expected, ones = learnt(network, inputs, rounded)
+        with given(places):
+            expected, ones = learnt(network, inputs, rounded)
     finally:
         release(network)
     largest = float(expected.abs().max())
