@@ -56,7 +56,7 @@ def attention(
 
 
 def softmax(scores: Tensor) -> Tensor:
-    """Softmax over the last dimension, in float32.
+    """Softmax over the last dimension, in float32, or in the precision of the scores if that is higher.
 
     torch computes a row that is shorter than a vector of the processor number by number, which takes ten
     times as long as a longer row. So short rows are lengthened, and the result is the first part of each.
@@ -64,7 +64,20 @@ def softmax(scores: Tensor) -> Tensor:
     length = scores.shape[-1]
     if length < VECTOR:
         scores = pad(scores, (0, VECTOR - length), value=torch.finfo(scores.dtype).min)
-    return scores.softmax(-1, dtype=torch.float32)[..., :length]
+    return scores.softmax(-1, dtype=torch.promote_types(scores.dtype, torch.float32))[..., :length]
+
+
+def softmax_back(gradient: Tensor, weights: Tensor) -> Tensor:
+    """The gradient of scores, by that of their softmax.
+
+    Weights of short rows are a part of longer rows (see `softmax`).
+    """
+    length, whole = weights.shape[-1], weights.stride(-2)
+    longer = weights.as_strided((*weights.shape[:-1], whole), weights.stride())
+    into_scores: Tensor = torch.ops.aten._softmax_backward_data(
+        pad(gradient, (0, whole - length)) if whole > length else gradient, longer, -1, weights.dtype
+    )
+    return into_scores[..., :length]
 
 
 def asks_more(options: dict[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from figlang.cpu import linear
 from figlang.cpu.activation import FusedGelu
 from figlang.cpu.adapted import adapt_as_before, adapt_faster
 from figlang.cpu.attention import attention
+from figlang.cpu.decoders import decode_as_before, decode_faster
 from figlang.cpu.dropout import FastDropout
 from figlang.cpu.feed_forward import fused
 from figlang.cpu.packed import packed
@@ -33,11 +34,13 @@ def hasten(network: nn.Module) -> None:
         exchange(network, linear.FASTER)
     adapt_faster(network)
     unpad(network)
+    decode_faster(network)
     ALL_ATTENTION_FUNCTIONS["sdpa"] = FASTER_ATTENTION
 
 
 def release(network: nn.Module) -> None:
     """Undo `hasten`."""
+    decode_as_before(network)
     repad(network)
     adapt_as_before(network)
     exchange(network, {FastDropout: nn.Dropout, **linear.PLAIN})

@@ -25,11 +25,11 @@ class Trained(NamedTuple):
     """
 
     weight_OI: Tensor
-    bias: Tensor
+    bias: Tensor | None
     by_onednn: bool
 
     @property
-    def trained(self) -> tuple[Tensor, Tensor]:
+    def trained(self) -> tuple[Tensor, Tensor | None]:
         """W and b."""
         return self.weight_OI, self.bias
 
@@ -38,16 +38,53 @@ class Trained(NamedTuple):
         """Probability of dropout before an adapter. There is none."""
         return 0.0
 
-    def ahead(self, x_NI: Tensor, at: Tensor | None) -> tuple[Tensor, Kept]:
-        """The output (N, O), and what gradients need. `at` is None."""
+    def ahead(self, x_NI: Tensor, at: Tensor | None, spare: bool = False) -> tuple[Tensor, Kept]:
+        """The output (N, O), and what gradients need. The arguments are those of `Low.ahead`."""
         return product(x_NI, self.weight_OI, self.bias, self.by_onednn), (x_NI,)
 
-    def back(self, kept: Kept, gradient_NO: Tensor) -> tuple[None, Tensor, Tensor]:
+    def back(self, kept: Kept, gradient_NO: Tensor) -> tuple[None, Tensor, Tensor | None]:
         """Nothing, and the gradients of W and b."""
         (x_NI,) = kept
         assert x_NI is not None, "it is always kept"
         into_weight = product(gradient_NO.t(), x_NI.t(), None, self.by_onednn)
-        return None, into_weight, gradient_NO.sum(0)
+        return None, into_weight, None if self.bias is None else gradient_NO.sum(0)
+
+    def into_input(
+        self, kept: Kept, gradient_NO: Tensor, low_gradient_NR: Tensor | None, onto: Tensor | None = None
+    ) -> Tensor:
+        """The gradient of x. The arguments and the result are those of `Low.into_input`."""
+        return _through(self.weight_OI, gradient_NO, onto, self.by_onednn)
+
+
+class Frozen(NamedTuple):
+    """A linear layer whose weights are not trained: x W^T + b.
+
+    Attributes:
+        weight_OI, bias: W and b.
+        by_onednn: Whether products are oneDNN's.
+    """
+
+    weight_OI: Tensor
+    bias: Tensor | None
+    by_onednn: bool
+
+    @property
+    def trained(self) -> tuple[None, None]:
+        """Nothing, in the places of W and b."""
+        return None, None
+
+    @property
+    def p(self) -> float:
+        """Probability of dropout before an adapter. There is none."""
+        return 0.0
+
+    def ahead(self, x_NI: Tensor, at: Tensor | None, spare: bool = False) -> tuple[Tensor, Kept]:
+        """The output (N, O), and nothing for gradients. The arguments are those of `Low.ahead`."""
+        return product(x_NI, self.weight_OI, self.bias, self.by_onednn), ()
+
+    def back(self, kept: Kept, gradient_NO: Tensor) -> tuple[None, None, None]:
+        """Nothing, and no gradients of W and b."""
+        return None, None, None
 
     def into_input(
         self, kept: Kept, gradient_NO: Tensor, low_gradient_NR: Tensor | None, onto: Tensor | None = None
@@ -80,17 +117,23 @@ class Low(NamedTuple):
         """A and B."""
         return self.down_RI, self.up_OR
 
-    def ahead(self, x_NI: Tensor, at: Tensor | None) -> tuple[Tensor, Kept]:
-        """The output (N, O), and what gradients need: drop(x) without its scale, its product with A^T, and
-        the places that are dropped.
+    def ahead(self, x_NI: Tensor, at: Tensor | None, spare: bool = False) -> tuple[Tensor, Kept]:
+        """The output of the layer.
 
         Args:
             x_NI: The input.
             at: The places of x that are dropped; None if there is no dropout.
+            spare: Whether the input, which is contiguous then, may be overwritten.
+
+        Returns:
+            The output (N, O), and what gradients need: drop(x) without its scale, its product with A^T, and
+                the places that are dropped.
         """
-        dropped_NI = x_NI if at is None else clear(x_NI.clone(memory_format=torch.contiguous_format), at)
-        low_NR = product(dropped_NI, self.down_RI, None, self.by_onednn)
         output_NO = product(x_NI, self.weight_OI, self.bias, self.by_onednn)
+        dropped_NI = x_NI
+        if at is not None:
+            clear(dropped_NI := x_NI if spare else x_NI.clone(memory_format=torch.contiguous_format), at)
+        low_NR = product(dropped_NI, self.down_RI, None, self.by_onednn)
         output_NO.addmm_(low_NR, self.up_OR.t(), alpha=self._scale())
         return output_NO, (dropped_NI, low_NR, at)
 
@@ -123,6 +166,8 @@ class Low(NamedTuple):
         through_NI = torch.mm(low_gradient_NR, self.down_RI)
         if (at := kept[2]) is not None:
             clear(through_NI, at)
+        if onto is None:
+            return _through(self.weight_OI, gradient_NO, through_NI, self.by_onednn)
         return _through(self.weight_OI, gradient_NO, onto, self.by_onednn).add_(through_NI)
 
     def _scale(self) -> float:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from transformers.models.llama import modeling_llama
 
@@ -17,7 +18,7 @@ from figlang.cpu.alike import alike
 LLAMA = {name: getattr(modeling_llama, name) for name in ("apply_rotary_pos_emb", "rotate_half")}
 
 
-def _usual(module: Any) -> bool:
+def turns_as_llama(module: Any) -> bool:
     """Whether a module rotates by the code of Llama, which most families have copied."""
     return all(alike(getattr(module, name, None), function) for name, function in LLAMA.items())
 
@@ -29,7 +30,7 @@ def rotating_in_place(network: nn.Module) -> Iterator[None]:
     Others do not change.
     """
     modules: set[Any] = {sys.modules.get(type(part).__module__) for part in network.modules()}
-    functions = {module: module.apply_rotary_pos_emb for module in modules if _usual(module)}
+    functions = {module: module.apply_rotary_pos_emb for module in modules if turns_as_llama(module)}
     try:
         for module in functions:
             module.apply_rotary_pos_emb = rotated
@@ -62,3 +63,40 @@ def _rotated(values: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     turned[..., :half].addcmul_(exact[..., half:], sin[..., :half], value=-1)
     turned[..., half:].addcmul_(exact[..., :half], sin[..., half:])
     return turned
+
+
+def turned(values: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Turn the values of all heads, as `rotated` does, into a new tensor.
+
+    Args:
+        values: (N, heads, T, D) in any order in memory.
+        cos: Cosines of the positions, (1 or N, T, D).
+        sin: Sines of the positions.
+
+    Returns:
+        The turned values in the precision of `cos`, contiguous.
+    """
+    half, cos, sin = values.shape[-1] // 2, cos[:, None], sin[:, None]
+    result = torch.mul(values, cos, out=cos.new_empty(values.shape))
+    result[..., :half].addcmul_(values[..., half:], sin[..., :half], value=-1)
+    result[..., half:].addcmul_(values[..., :half], sin[..., half:])
+    return result
+
+
+def turned_back(gradient: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """The gradient of values by that of `turned`.
+
+    Args:
+        gradient: (N, heads, T, D).
+        cos: Cosines of the positions, (1 or N, T, D).
+        sin: Sines of the positions.
+
+    Returns:
+        The gradient by token, (N, T, heads, D), in the precision of `cos`.
+    """
+    half, cos, sin = gradient.shape[-1] // 2, cos[:, None], sin[:, None]
+    result = cos.new_empty(gradient.transpose(1, 2).shape)
+    by_head = torch.mul(gradient, cos, out=result.transpose(1, 2))
+    by_head[..., :half].addcmul_(gradient[..., half:], sin[..., half:])
+    by_head[..., half:].addcmul_(gradient[..., :half], sin[..., :half], value=-1)
+    return result

@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import gelu, pad
+from torch.nn.functional import gelu
 from transformers.activations import GELUActivation
 from transformers.models.bert import modeling_bert as bert
 from transformers.models.mpnet import modeling_mpnet as mpnet
 
 from figlang.cpu.adapted import EXACT, LINEAR, Rounded, low, rounded_of
 from figlang.cpu.alike import alike
-from figlang.cpu.attention import softmax
+from figlang.cpu.attention import softmax, softmax_back
 from figlang.cpu.dropout import FastDropout, clear, places_of, scale
 from figlang.cpu.layers import Low, Trained
 from figlang.cpu.linear import OneDnnLinear
@@ -234,10 +234,10 @@ class _Layer(torch.autograd.Function):
         weights_NGUT = softmax(scores_NGUT)
         chosen_NGUT = _dropped(weights_NGUT.to(dtype), drops[2], ats[8])
         mixed_QH = _by_token(chosen_NGUT @ value, own_rows)
-        output_QH, kept_output = layers[3].ahead(mixed_QH, ats[3])
+        output_QH, kept_output = layers[3].ahead(mixed_QH, ats[3], spare=True)
         middle_QH, *normed = _added(output_QH, own_QH, drops[0], ats[6], parts.norms[0])
         inner_QI, kept_up = layers[4].ahead(middle_QH.to(dtype), ats[4])
-        output_QH, kept_down = layers[5].ahead(gelu(inner_QI), ats[5])
+        output_QH, kept_down = layers[5].ahead(gelu(inner_QI), ats[5], spare=True)
         result_QH, *last = _added(output_QH, middle_QH, drops[1], ats[7], parts.norms[1])
         kept = (kept_query, kept_key, kept_value, kept_output, kept_up, kept_down)
         ctx.asked, ctx.rows, ctx.shape, ctx.parts = asked, rows, shape, parts
@@ -282,7 +282,7 @@ class _Layer(torch.autograd.Function):
         into_weights = mixed_NGUD @ value.transpose(-1, -2)
         if at is not None:
             clear(into_weights.mul_(scale(attended)), at)
-        into_scores = _softmax_back(into_weights.to(weights_NGUT.dtype), weights_NGUT)
+        into_scores = softmax_back(into_weights.to(weights_NGUT.dtype), weights_NGUT)
         into_bias = into_scores.sum_to_size(ctx.bias) if ctx.needs_input_grad[2] else None
         into_scores = (into_scores * query.shape[-1] ** -0.5).to(query.dtype)
         into_heads = (
@@ -370,16 +370,3 @@ def _apart(
     into_output = into_sum if at is None else into_sum * scale(p)
     into_output = into_output.to(dtype)
     return into_sum, into_output if at is None else clear(into_output, at), into_weight, into_bias
-
-
-def _softmax_back(gradient: Tensor, weights: Tensor) -> Tensor:
-    """The gradient of scores, by that of their softmax.
-
-    Weights of short rows are a part of longer rows (see `softmax`).
-    """
-    length, whole = weights.shape[-1], weights.stride(-2)
-    longer = weights.as_strided((*weights.shape[:-1], whole), weights.stride())
-    into_scores: Tensor = aten._softmax_backward_data(
-        pad(gradient, (0, whole - length)) if whole > length else gradient, longer, -1, weights.dtype
-    )
-    return into_scores[..., :length]
