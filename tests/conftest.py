@@ -10,6 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from figlang.files.whole import slug
+from tests import once
 from tests.toll import TOLL, Toll, lines
 
 ROOT = Path(__file__).parent.parent
@@ -51,6 +52,22 @@ def _figures(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     with patch("figlang.tables.drawing.save", _stand_in):
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _presets() -> Iterator[None]:
+    """Commands compose what the same presets say once. A file about compositions has a fixture of this name,
+    so that each is made anew there."""
+    with once.composed():
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _intervals() -> Iterator[None]:
+    """Commands reckon the intervals of the same numbers once. tests/statistics has a fixture of this name, so
+    that each is reckoned there."""
+    with once.reckoned():
         yield
 
 

@@ -4,6 +4,7 @@ from copy import deepcopy
 from dataclasses import replace
 from unittest.mock import patch
 
+import pytest
 from hydra.core.config_store import ConfigStore
 
 from figlang.config import TrainConfig
@@ -11,6 +12,11 @@ from figlang.config.composing import compose
 from figlang.config.roots import ROOTS, chosen
 
 DEFAULT = ["trainer=cpu"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _presets() -> None:
+    """Each composition is made anew."""
 
 
 def test_a_composition_changes_nothing_that_the_next_one_finds() -> None:
