@@ -18,7 +18,13 @@ unexport PYTHONDONTWRITEBYTECODE
 # The tests that need no marker of their own: some minutes together.
 FAST := "not served and not slow and not faults and not installed and not gpu"
 
-.PHONY: train test test-paper test-wheel test-kernels test-pythons test-slow test-faults test-distributed test-large test-gpu test-served bench bench-train bench-score bench-gpu inspect docs clean
+# Each process runs the tests of whole folders one after another, so that it makes what a file shares once. One that has no more
+# takes half of what another one has left.
+SHARED := -n auto --maxprocesses 4 --dist worksteal
+
+.PHONY: environment train test test-paper test-wheel test-kernels test-pythons test-slow test-faults test-distributed test-large test-gpu test-served bench bench-train bench-score bench-gpu inspect docs clean
+
+environment: $(READY)
 
 train: $(READY)
 	$(BIN)/python train.py $(ARGS) skip_finished=true
@@ -27,19 +33,21 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m $(FAST) -n auto --maxprocesses 4 $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m $(FAST) $(SHARED) $(ARGS)
 
-# The tests of numbers with the plain kernels of torch, which round in another way than those of this processor. Without the limit
-# of oneDNN, attention in bf16 wants AMX where the processor has it, and torch's plain kernels refuse that.
+# The tests of numbers with the plain kernels of torch, which round in another way than those of this processor. What is no number
+# is left to `make test`: memory, and which thread reads which half of a trie. Without the limit of oneDNN, attention in bf16 wants AMX where the processor has it, and torch's plain kernels refuse that.
 NUMERIC := tests/scoring tests/cpu tests/statistics/test_metrics.py tests/runs/test_recomputed.py $(addprefix tests/,\
   evaluation/test_choosing.py commands/test_evaluate.py)
+NO_NUMBER := $(addprefix --deselect tests/,cpu/test_memory.py scoring/test_likelihood_memory.py \
+  scoring/tree/test_causal_halves.py::test_two_halves_at_the_same_time_equal_one_sentence_at_a_time)
 test-kernels: $(READY)
 	ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m $(FAST) \
-	  -n auto --maxprocesses 4 $(NUMERIC) $(ARGS)
+	  $(SHARED) $(NUMERIC) $(NO_NUMBER) $(ARGS)
 
 # The wheel in an environment of its own: every verb in an empty folder, and a training of two processes.
 test-wheel: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 0 tests/test_wheel.py $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 0 -m installed tests/test_wheel.py $(ARGS)
 
 # `make test` by every Python from 3.11 on that is found, each in an environment of its own.
 test-pythons:
