@@ -1,6 +1,7 @@
 """What people install: the wheel has all files of the package and nothing else, and every verb works from
 it."""
 
+import json
 import os
 import re
 import shutil
@@ -8,8 +9,7 @@ import subprocess
 import sys
 import sysconfig
 import venv
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from email import message_from_string
 from pathlib import Path
 from runpy import run_path
@@ -155,14 +155,44 @@ TRAINED = [
 ]
 
 
+# Commands by name, two at a time. Each is a fork of a process that has imported the libraries of others: that
+# takes seconds. A command itself imports all that is figlang's.
+FORKED = """
+import json, os, sys
+import datasets, matplotlib.figure, peft, pytorch_lightning, transformers.models.auto.modeling_auto
+assert not [name for name in sys.modules if name.startswith("figlang")]
+
+def end():
+    process, status = os.wait()
+    codes[names.pop(process)] = os.waitstatus_to_exitcode(status)
+
+names, codes = {}, {}
+for name, words in json.loads(sys.argv[1]).items():
+    if len(names) == 2:
+        end()
+    child = os.fork()
+    if not child:
+        file = os.open(f"said by {name}.txt", os.O_WRONLY | os.O_CREAT)
+        os.dup2(file, 1)
+        os.dup2(file, 2)
+        sys.argv = ["figlang", *words]
+        from figlang.__main__ import process
+        process()
+        sys.exit()
+    names[child] = name
+while names:
+    end()
+print(json.dumps(codes))
+"""
+
+
 @pytest.mark.installed
-@pytest.mark.timeout(1800)  # ninety seconds of CPU, on a machine that others use
+@pytest.mark.timeout(1800)  # a minute of CPU, on a machine that others use
 def test_every_verb_works_from_the_wheel_in_an_empty_folder(command: Path, tmp_path: Path) -> None:
 
-    def left(verb: str, words: Sequence[str], files: str) -> str:
-        """What is wrong with a verb's end: its exit code, warnings or missing files."""
-        ended = subprocess.run(
-            [command, *verb.split(), *words],
+    def done(*words: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            list(map(str, words)),
             cwd=tmp_path,
             env=apart(tmp_path),
             capture_output=True,
@@ -170,29 +200,34 @@ def test_every_verb_works_from_the_wheel_in_an_empty_folder(command: Path, tmp_p
             timeout=900,
             check=False,
         )
-        found = list(tmp_path.glob(files))
-        return "" if ended.returncode == 0 and found else f"{verb}: {ended.stderr[-2000:]}{ended.stdout}"
 
-    assert not left("train", TRAINED, "runs/*/seed1/metrics.json")
+    def left(files: str, *words: str) -> None:
+        """A command ends well and leaves files."""
+        ended = done(command, *words)
+        assert ended.returncode == 0, ended.stderr
+        assert list(tmp_path.glob(files)), f"{words}: no {files}"
+
+    def left_by_each(asked: Mapping[str, Sequence[str]]) -> None:
+        ended = done(command.parent / "python", "-c", FORKED, json.dumps(asked))
+        assert ended.returncode == 0, ended.stderr
+        codes = json.loads(ended.stdout)
+        assert codes.keys() == asked.keys()
+        for verb, code in codes.items():
+            assert code == 0, (tmp_path / f"said by {verb}.txt").read_text()[-2000:]
+            assert list(tmp_path.glob(EACH[verb][1] if verb in EACH else "*")), verb
+
+    left("runs/*/seed1/metrics.json", "train", *TRAINED)
     runs = sorted(str(path.parent.relative_to(tmp_path)) for path in tmp_path.glob("runs/*/*/metrics.json"))
     assert len(runs) == 2
-    with ThreadPoolExecutor(2) as pool:
-        ended = pool.map(
-            lambda verb: (
-                left(verb, EACH[verb][0].format(*runs).split(), EACH[verb][1])
-                if verb in EACH
-                else left(verb, ["--help"], "*")
-            ),
-            VERBS,
-        )
-        assert not [text for text in ended if text]
-    assert not left("push", ["checkpoints/tiny", "repo=ann/tiny"], "checkpoints/tiny/README.md")
-    assert not left("rate", [f"runs=[{ANSWERS}]", "folder=sheet"], "sheet/rate.html")
     assert set(EACH) < set(VERBS)
+    words = {verb: EACH[verb][0].format(*runs).split() if verb in EACH else ["--help"] for verb in VERBS}
+    left_by_each({verb: [*verb.split(), *words[verb]] for verb in VERBS})
+    left("checkpoints/tiny/README.md", "push", "checkpoints/tiny", "repo=ann/tiny")
+    left("sheet/rate.html", "rate", f"runs=[{ANSWERS}]", "folder=sheet")
 
 
 @pytest.mark.installed
-@pytest.mark.timeout(1800)  # ninety seconds of CPU, on a machine that others use
+@pytest.mark.timeout(1800)  # half a minute of CPU, on a machine that others use
 def test_two_processes_train_one_run_from_the_wheel(command: Path, tmp_path: Path) -> None:
     """Lightning starts the second process as `python FILE words…`."""
     words = [*TINY, "trainer.strategy=ddp", "trainer.devices=2", "run=two"]
