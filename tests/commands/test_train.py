@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from figlang.errors import FiglangError
 from figlang.training import fitting
-from tests.running import ROOT, TINY, environment, run, run_apart, train, train_apart
+from tests.running import ROOT, TINY, environment, run, train
 from train import main as train_command
 
 pytestmark = pytest.mark.drawn
@@ -293,7 +293,7 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
 def test_a_device_that_is_not_here_is_said_without_a_traceback(tmp_path: Path, trained: Path) -> None:
     for script, arguments in (("train.py", TINY), ("evaluate.py", [f"checkpoint={trained}"])):
-        result = run_apart(tmp_path, script, *arguments, "trainer.accelerator=gpu")
+        result = run(tmp_path, script, *arguments, "trainer.accelerator=gpu")
         assert result.returncode == 2
         assert "error: trainer" in result.stderr
         assert "Traceback" not in result.stderr
@@ -350,11 +350,3 @@ def test_a_released_hub_id_that_cannot_be_reached_is_one_line(tmp_path: Path) ->
     assert result.returncode == 2
     assert result.stderr.startswith("error: no checkpoint 'someone/something'")
     assert len(result.stderr.strip().splitlines()) == 1
-
-
-def test_wandb_keeps_an_offline_run_with_the_metrics(tmp_path: Path) -> None:
-    result = train_apart(tmp_path, "run=logged", "logger=wandb")
-    assert result.returncode == 0, result.stderr
-    runs = list((tmp_path / "logged" / "wandb").glob("offline-run-*"))
-    assert len(runs) == 1
-    assert list(runs[0].glob("*.wandb")), "the offline run holds no records"
