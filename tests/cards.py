@@ -12,6 +12,17 @@ from unittest.mock import patch
 import gguf
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+# For a process of its own. Only gguf is imported and no name is left: the code of a card still has to import
+# what it uses.
+READ_ONCE = """
+def read_once():
+    import functools, gguf
+    for name in ("GGUFReader", "get_tensor_name_map"):
+        setattr(gguf, name, functools.cache(getattr(gguf, name)))
+read_once()
+del read_once
+"""
+
 
 def blocks(card: str) -> dict[str, str]:
     """The Python of a card, by the library that it needs."""

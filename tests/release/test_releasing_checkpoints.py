@@ -184,9 +184,9 @@ def begun(code: str) -> str:
 
 
 def alone(code: str, folder: Path) -> str:
-    """What code prints in a process of its own."""
+    """What code prints in a process of its own, in which transformers reads a GGUF file once."""
     ended = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", f"{cards.READ_ONCE}{code}"],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"},
         capture_output=True,
