@@ -3,6 +3,7 @@
 The `openai` package handles time-outs, retries with exponential backoff and jitter, and Retry-After.
 """
 
+from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,7 @@ class OpenAIApi(Api):
         )
 
     @classmethod
+    @cache
     def shared(cls) -> Any:
         import httpx2
 
