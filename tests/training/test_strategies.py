@@ -23,7 +23,7 @@ from figlang.errors import FiglangError
 from figlang.training.strategies import places
 from tests import causal_models, masked_models
 from tests.processes import Group, Strike, preload
-from tests.running import ROOT, TINY, environment, train_apart
+from tests.running import ROOT, TINY, environment, train, train_apart
 
 COMMON = [*TINY, "model.init=pretrained", "method.lr=0.001", "data.limit=61", "method.batch_size=7"]
 ZERO = ["deepspeed_1", "deepspeed_2", "deepspeed_2_offload", "deepspeed_3"]
@@ -126,7 +126,7 @@ def test_lightning_starts_two_processes(tmp_path: Path) -> None:
 
 
 def test_a_multirun_over_several_processes_is_refused(tmp_path: Path) -> None:
-    result = train_apart(tmp_path, "trainer=ddp", "trainer.devices=2", "-m", "seed=0,1")
+    result = train(tmp_path, "trainer=ddp", "trainer.devices=2", "-m", "seed=0,1")
     assert result.returncode == 2
     assert "a multirun (-m) needs trainer.devices=1" in result.stderr
 

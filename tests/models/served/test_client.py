@@ -15,6 +15,7 @@ import pytest
 
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError
+from figlang.models.served.apis.openai_api import OpenAIApi
 from figlang.models.served.client import Client
 from figlang.models.served.cost import Meter
 from figlang.models.served.store import Call, Store
@@ -34,6 +35,10 @@ def client(stub: Stub, folder: Path, **fields: Any) -> Client:
     return Client(
         ModelConfig(family="served", name=MODEL, name_or_path="", endpoint=stub.url, **settings), str(folder)
     )
+
+
+def test_certificates_are_read_once() -> None:
+    assert OpenAIApi.shared() is OpenAIApi.shared()
 
 
 def usable(call: Call, answer: Any) -> None:
