@@ -9,6 +9,8 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -131,6 +133,7 @@ def test_a_multirun_over_several_processes_is_refused(tmp_path: Path) -> None:
     assert "a multirun (-m) needs trainer.devices=1" in result.stderr
 
 
+# All weights; the best epoch's weights; adapters.
 CASES = {
     "full": ["method.epochs=4"],  # of 9 steps
     "selected": ["method.epochs=3", "method.selection=heldout"],
@@ -139,35 +142,46 @@ CASES = {
 
 
 @pytest.fixture(scope="session")
-def alone(tmp_path_factory: pytest.TempPathFactory, encoder: list[str], causal: list[str]) -> Path:
-    """What one process makes of each: all weights; the best epoch's weights; adapters."""
+def alone(
+    tmp_path_factory: pytest.TempPathFactory, encoder: list[str], causal: list[str]
+) -> Callable[[str], Path]:
+    """What one process makes of a case, once it is asked for."""
     home = tmp_path_factory.mktemp("alone")
-    for name, more in CASES.items():
-        one(home, f"run={name}", *(causal if name == "adapters" else encoder), *more)
-    return home
+
+    @cache
+    def made(case: str) -> Path:
+        one(home, f"run={case}", *(causal if case == "adapters" else encoder), *CASES[case])
+        return home / case
+
+    return made
 
 
 @pytest.mark.parametrize("case", [pytest.param("selected", marks=pytest.mark.slow), "adapters"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_is_one_process(
-    tmp_path: Path, alone: Path, encoder: list[str], causal: list[str], strategy: str, case: str
+    tmp_path: Path,
+    alone: Callable[[str], Path],
+    encoder: list[str],
+    causal: list[str],
+    strategy: str,
+    case: str,
 ) -> None:
     if strategy == DIFFERS:
         pytest.skip("known to differ")
     said = two(tmp_path, strategy, "run=two", *(causal if case == "adapters" else encoder), *CASES[case])
     assert said.count("signature") == 1
-    assert_equal_runs(alone / case, tmp_path / "two")
+    assert_equal_runs(alone(case), tmp_path / "two")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_stopped_and_killed_processes_end_as_uninterrupted_ones_and_these_as_one_process(
-    tmp_path: Path, alone: Path, encoder: list[str], strategy: str
+    tmp_path: Path, alone: Callable[[str], Path], encoder: list[str], strategy: str
 ) -> None:
     more = [*encoder, *CASES["full"]]
     assert two(tmp_path, strategy, "run=whole", *more).count("signature") == 1
     if strategy != DIFFERS:
-        assert_equal_runs(alone / "full", tmp_path / "whole")
+        assert_equal_runs(alone("full"), tmp_path / "whole")
     stopped = together(tmp_path, strategy, "run=stopped", *more, struck=(signal.SIGTERM, 14))
     assert stopped.codes() == [143, 143], stopped.said
     assert "the same command continues stopped after step 14" in stopped.said
@@ -229,7 +243,9 @@ def test_frozen_weights_are_not_saved(tmp_path: Path, causal: list[str], strateg
 
 
 @pytest.mark.slow
-def test_torchrun_says_how_many_processes(tmp_path: Path, alone: Path, encoder: list[str]) -> None:
+def test_torchrun_says_how_many_processes(
+    tmp_path: Path, alone: Callable[[str], Path], encoder: list[str]
+) -> None:
     torchrun = [
         sys.executable,
         "-m",
@@ -252,7 +268,7 @@ def test_torchrun_says_how_many_processes(tmp_path: Path, alone: Path, encoder: 
         command, cwd=tmp_path, env=known, capture_output=True, text=True, timeout=600, check=False
     )
     assert result.returncode == 0, result.stderr
-    assert_equal_runs(alone / "full", tmp_path / "two")
+    assert_equal_runs(alone("full"), tmp_path / "two")
 
 
 @pytest.mark.parametrize(
@@ -308,7 +324,7 @@ for pid in "${pids[@]}"; do wait "$pid" || exit 1; done
 
 
 @pytest.mark.slow
-def test_the_sbatch_file_trains(tmp_path: Path, alone: Path, encoder: list[str]) -> None:
+def test_the_sbatch_file_trains(tmp_path: Path, alone: Callable[[str], Path], encoder: list[str]) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "srun").write_text(SRUN)
     (tmp_path / "bin" / "srun").chmod(0o755)
@@ -343,4 +359,4 @@ def test_the_sbatch_file_trains(tmp_path: Path, alone: Path, encoder: list[str])
         check=False,
     )
     assert result.returncode == 0, result.stderr
-    assert_equal_runs(alone / "full", tmp_path / "two")
+    assert_equal_runs(alone("full"), tmp_path / "two")
