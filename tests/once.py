@@ -2,7 +2,7 @@
 
 The words of a command choose presets and set values. What the chosen presets say together takes Hydra a
 fifth of a second, and tests choose the same ones hundreds of times. So it is kept for each choice, and a
-command gets a copy. The values are set anew in each copy.
+command gets a copy. The values are set anew in each copy. A schema without values is kept in the same way.
 
 The intervals of a command take hundredths of a second each. Tiny networks answer a few items alike, so nine
 of ten intervals are of numbers that were there before.
@@ -21,16 +21,18 @@ from hydra._internal.defaults_list import DefaultsList, Overrides
 from hydra.core.config_store import ConfigStore
 from hydra.core.default_element import ResultDefault
 from hydra.core.override_parser.types import Override
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from figlang.config.presets import CONF
 from figlang.statistics.clustered import Array, Ratios
 
 _lists: dict[Hashable, DefaultsList] = {}
 _settings: dict[Hashable, DictConfig] = {}
+_schemas: dict[type, DictConfig] = {}
 _ends: dict[Hashable, tuple[Array, Array]] = {}
 _list: Any = config_loader_impl.create_defaults_list
 _compose: Any = ConfigLoaderImpl._compose_config_from_defaults_list
+_structured: Any = OmegaConf.structured
 _reckon: Any = Ratios._ends
 
 
@@ -40,6 +42,7 @@ def composed() -> Iterator[None]:
     with (
         patch.object(config_loader_impl, "create_defaults_list", _kept_list),
         patch.object(ConfigLoaderImpl, "_compose_config_from_defaults_list", _kept_settings),
+        patch.object(OmegaConf, "structured", _kept_schema),
     ):
         yield
 
@@ -106,6 +109,14 @@ def _kept_settings(
     if key not in _settings:
         _settings[key] = _compose(loader, defaults=defaults, repo=repo)
     return deepcopy(_settings[key])
+
+
+def _kept_schema(given: Any, parent: Any = None, flags: Any = None) -> Any:
+    if not isinstance(given, type) or parent is not None or flags is not None:
+        return _structured(given, parent, flags)
+    if given not in _schemas:
+        _schemas[given] = _structured(given)
+    return deepcopy(_schemas[given])
 
 
 def _kept_ends(ratios: Ratios, level: float) -> tuple[Array, Array]:

@@ -44,8 +44,10 @@ def test_a_kept_composition_is_the_composition() -> None:
 
 def test_values_of_one_command_are_not_those_of_the_next() -> None:
     words = ["trainer=cpu", "peft=lora"]
+    anew = compose("train", TrainConfig, words)
     with once.composed():
         first = compose("train", TrainConfig, words)
+        assert first == anew
         between = compose("train", TrainConfig, [*words, "method.lr=0.5", "peft.target_modules=[key]"])
         assert (between.method.lr, between.peft.target_modules) == (0.5, ["key"])
         assert compose("train", TrainConfig, words) == first
