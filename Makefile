@@ -35,15 +35,16 @@ test: $(READY)
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m $(FAST) $(SHARED) $(ARGS)
 
-# The tests of numbers with the plain kernels of torch, which round in another way than those of this processor. What is no number
-# is left to `make test`: memory, and which thread reads which half of a trie. Without the limit of oneDNN, attention in bf16 wants AMX where the processor has it, and torch's plain kernels refuse that.
+# The tests of numbers with the plain kernels of torch, which round in another way than those of this processor. Tests of memory,
+# and of which thread reads which half of a trie, are not about numbers: `make test` has them. Without the limit of oneDNN,
+# attention in bf16 wants AMX where the processor has it, and torch's plain kernels refuse that.
 NUMERIC := tests/scoring tests/cpu tests/statistics/test_metrics.py tests/runs/test_recomputed.py $(addprefix tests/,\
   evaluation/test_choosing.py commands/test_evaluate.py)
-NO_NUMBER := $(addprefix --deselect tests/,cpu/test_memory.py scoring/test_likelihood_memory.py \
+ABOUT_OTHERS := $(addprefix --deselect tests/,cpu/test_memory.py scoring/test_likelihood_memory.py \
   scoring/tree/test_causal_halves.py::test_two_halves_at_the_same_time_equal_one_sentence_at_a_time)
 test-kernels: $(READY)
 	ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m $(FAST) \
-	  $(SHARED) $(NUMERIC) $(NO_NUMBER) $(ARGS)
+	  $(SHARED) $(NUMERIC) $(ABOUT_OTHERS) $(ARGS)
 
 # The wheel in an environment of its own: every verb in an empty folder, and a training of two processes.
 test-wheel: $(READY)

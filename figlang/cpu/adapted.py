@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from figlang.cpu.dropout import FastDropout, places
-from figlang.cpu.layers import Low, product
+from figlang.cpu.layers import Frozen, Linear, Low, Trained, product
 from figlang.cpu.linear import OneDnnLinear
 from figlang.cpu.parts import untouched
 
@@ -45,6 +45,49 @@ def rounded_of(part: nn.Module) -> "Rounded | None":
     """The weights that a layer keeps in other precisions, if `adapt_faster` has changed it."""
     own = vars(part).get("forward")
     return own.args[1] if isinstance(own, partial) and own.func is _adapted else None
+
+
+def weights_of(part: Any) -> "Rounded | None":
+    """Where a linear layer keeps its frozen weights in other precisions; None for parts that `linear_of` does
+    not take.
+
+    It has one adapter, and `adapt_faster` has changed it; or all its weights are trained, or none.
+    """
+    if (own := rounded_of(part)) is not None:
+        return own
+    if type(part) not in LINEAR or not untouched(part) or not exact(part):
+        return None
+    return Rounded() if len({weight.requires_grad for weight in part.parameters()}) == 1 else None
+
+
+def exact(part: nn.Module) -> bool:
+    """Whether the weights of a part are plain tensors of float32 or float64."""
+    return all(type(weight.data) is Tensor and weight.dtype in EXACT for weight in part.parameters())
+
+
+def off(part: Any) -> bool:
+    """Whether a linear layer with adapters computes without its one adapter now."""
+    return type(part) not in LINEAR and (
+        part.merged or part.disable_adapters or len(part.active_adapters) != 1
+    )
+
+
+def linear_of(part: Any, rounded: "Rounded", dtype: torch.dtype) -> Linear:
+    """A linear layer as it computes now.
+
+    Args:
+        part: The layer, for which `weights_of` has a result.
+        rounded: This result.
+        dtype: The precision of its products.
+    """
+    if type(part) not in LINEAR:
+        return low(part, rounded, dtype)
+    by_onednn = type(part) is OneDnnLinear
+    if part.weight.requires_grad:
+        return Trained(part.weight.to(dtype), None if part.bias is None else part.bias.to(dtype), by_onednn)
+    weight, bias = rounded.of(part, dtype)
+    assert weight is not None, "linear layers have one"
+    return Frozen(weight, bias, by_onednn)
 
 
 def _plain(part: Any) -> bool:

@@ -20,18 +20,14 @@ from torch.nn.functional import silu
 from transformers.activations import SiLUActivation
 from transformers.models.llama import modeling_llama as llama
 
-from figlang.cpu.adapted import EXACT, LINEAR, Rounded, low, rounded_of
+from figlang.cpu.adapted import EXACT, Rounded, exact, linear_of, off, weights_of
 from figlang.cpu.alike import alike
 from figlang.cpu.attention import asks_more, softmax, softmax_back
 from figlang.cpu.dropout import places
-from figlang.cpu.layers import Frozen, Kept, Low, Trained
-from figlang.cpu.linear import OneDnnLinear
+from figlang.cpu.layers import TENSORS, Kept, Linear
 from figlang.cpu.parts import untouched
 from figlang.cpu.rotary import turned, turned_back, turns_as_llama
 
-Linear = Low | Trained | Frozen
-# How many of the fields of a linear layer are tensors, which come first.
-TENSORS: dict[Any, int] = {Low: 4, Trained: 2, Frozen: 2}
 # Families whose attention is Llama's. They differ in an option that only other attention functions read.
 FAMILIES = (("llama", "Llama"), ("mistral", "Mistral"), ("qwen2", "Qwen2"))
 SILU = (nn.SiLU, SiLUActivation)
@@ -81,13 +77,13 @@ def parts_of(layer: Any) -> Parts | None:
         _attends_as_llama(attention)
         and _has_code(feed, llama.LlamaMLP)
         and type(feed.act_fn) in SILU
-        and all(_has_code(norm, llama.LlamaRMSNorm) and _exact(norm) for norm in norms)
+        and all(_has_code(norm, llama.LlamaRMSNorm) and exact(norm) for norm in norms)
         and all(untouched(part) for part in (layer, attention, feed, feed.act_fn, *norms))
     ):
         return None
     linears = [attention.q_proj, attention.k_proj, attention.v_proj, attention.o_proj]
     linears += [feed.gate_proj, feed.up_proj, feed.down_proj]
-    rounded = [own for part in linears if (own := _rounded(part)) is not None]
+    rounded = [own for part in linears if (own := weights_of(part)) is not None]
     return Parts(attention, linears, rounded, norms) if len(rounded) == len(linears) else None
 
 
@@ -107,19 +103,6 @@ def _attends_as_llama(attention: Any) -> bool:
         and attention.config._attn_implementation == "sdpa"
         and not attention.attention_dropout
     )
-
-
-def _exact(part: Any) -> bool:
-    return all(type(weight.data) is Tensor and weight.dtype in EXACT for weight in part.parameters())
-
-
-def _rounded(part: Any) -> Rounded | None:
-    """The frozen weights of a linear layer in other precisions; None if another layer is there."""
-    if (own := rounded_of(part)) is not None:
-        return own
-    if type(part) not in LINEAR or not untouched(part) or not _exact(part):
-        return None
-    return Rounded() if len({weight.requires_grad for weight in part.parameters()}) == 1 else None
 
 
 def _read(
@@ -162,38 +145,19 @@ def _can(layer: Any, parts: Parts, states: Tensor, mask: Tensor | None) -> bool:
         and bool(states.numel())
         and states.dtype in EXACT
         and (mask is None or (mask.dim() == 4 and not mask.requires_grad))
-        and not any(_off(part) for part in parts.linears)
-    )
-
-
-def _off(part: Any) -> bool:
-    """Whether a layer with adapters computes without its one adapter now."""
-    return type(part) not in LINEAR and (
-        part.merged or part.disable_adapters or len(part.active_adapters) != 1
+        and not any(off(part) for part in parts.linears)
     )
 
 
 def _compute(parts: Parts, states: Tensor, mask: Tensor | None, turns: tuple[Tensor, Tensor]) -> Tensor:
     dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else states.dtype
     with torch.autocast("cpu", enabled=False):
-        layers = [_linear(*each, dtype) for each in zip(parts.linears, parts.rounded, strict=True)]
+        layers = [linear_of(*each, dtype) for each in zip(parts.linears, parts.rounded, strict=True)]
         trained = [each for layer in layers for each in layer.trained]
         weights = [norm.weight for norm in parts.norms]
         bias = _bias(mask, states)
         result: Tensor = _Layer.apply(states, bias, turns, parts, layers, *trained, *weights)  # type: ignore[no-untyped-call]
     return result
-
-
-def _linear(part: Any, rounded: Rounded, dtype: torch.dtype) -> Linear:
-    """A linear layer as it computes now, in the precision of its products."""
-    if type(part) not in LINEAR:
-        return low(part, rounded, dtype)
-    by_onednn = type(part) is OneDnnLinear
-    if part.weight.requires_grad:
-        return Trained(part.weight.to(dtype), None if part.bias is None else part.bias.to(dtype), by_onednn)
-    weight, bias = rounded.of(part, dtype)
-    assert weight is not None, "linear layers have one"
-    return Frozen(weight, bias, by_onednn)
 
 
 def _bias(mask: Tensor | None, states: Tensor) -> Tensor:

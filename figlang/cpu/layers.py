@@ -1,11 +1,11 @@
 """Linear layers of a training on a CPU, with their gradients written out.
 
-`adapted.py` makes a step of autograd of one layer, `whole_layers.py` of all layers that belong together.
+`adapted.py` makes a step of autograd of one layer, `encoders.py` of all layers that belong together.
 
 Shape letters: N tokens, I inputs, O outputs, R rank.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -173,6 +173,11 @@ class Low(NamedTuple):
     def _scale(self) -> float:
         """The adapter's scale, with that of dropout."""
         return self.scale * scale(self.p)
+
+
+Linear = Low | Trained | Frozen
+# How many of the fields of a layer are tensors, which come first.
+TENSORS: dict[Any, int] = {Low: 4, Trained: 2, Frozen: 2}
 
 
 def product(input: Tensor, weight: Tensor, bias: Tensor | None, by_onednn: bool) -> Tensor:

@@ -24,8 +24,8 @@ from transformers.models.xlm_roberta import modeling_xlm_roberta as xlm_roberta
 
 from figlang.cpu.alike import alike
 from figlang.cpu.attention import attention
+from figlang.cpu.encoders import Parts, Rows, can, compute, parts_of
 from figlang.cpu.parts import untouched
-from figlang.cpu.whole_layers import Parts, Rows, can, compute, parts_of
 
 Forward = Callable[..., Any]
 # Networks that read what a pooler makes of the first token of each row, and such poolers.
@@ -192,7 +192,7 @@ def _read_layer(
     position_bias: Tensor | None = None,
     **named: Any,
 ) -> Any:
-    """The forward of a layer: in a training with adapters, it is one step of autograd."""
+    """The forward of a layer: in a training, it is one step of autograd."""
     biased = alike(type(layer).forward, MPNetLayer.forward)
     given = [bias for bias in (position_bias, attention_mask) if bias is not None]
     # Without a mask of the tokens, states of every layer may be asked for.

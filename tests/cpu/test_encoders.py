@@ -11,7 +11,7 @@ from peft import LoraConfig, get_peft_model
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 
-from figlang.cpu import adapted, dropout, whole_layers
+from figlang.cpu import adapted, dropout, encoders
 from figlang.cpu.hasten import hasten, release
 from tests.cpu.test_unpadded import READ as KINDS
 from tests.cpu.test_unpadded import SIZE, batch
@@ -72,7 +72,7 @@ def whole(network: Any) -> int:
 def noted() -> Iterator[list[Tensor]]:
     """While the block runs, the places that are dropped, in the order of single parts."""
     found: list[Tensor] = []
-    alone, together = dropout.places, whole_layers.places_of
+    alone, together = dropout.places, encoders.places_of
 
     def one(count: int, p: float) -> Tensor:
         found.append(alone(count, p).clone())
@@ -89,7 +89,7 @@ def noted() -> Iterator[list[Tensor]]:
     with (
         patch.object(dropout, "places", one),
         patch.object(adapted, "places", one),
-        patch.object(whole_layers, "places_of", layer),
+        patch.object(encoders, "places_of", layer),
     ):
         yield found
 
@@ -182,7 +182,6 @@ def test_gradients_are_those_of_differences(targets: str | None) -> None:
     "more",
     [
         {"hidden_act": "relu"},
-        {"targets": ["query", "value"]},
         {"chunk_size_feed_forward": 2},
         {"attn_implementation": "eager"},
     ],
@@ -194,23 +193,30 @@ def test_other_layers_are_left_alone(more: dict[str, Any]) -> None:
     release(network)
 
 
-def test_layers_whose_norms_are_trained_or_whose_parts_have_hooks_are_left_alone() -> None:
-    network = build()
-    layers(network)[0].output.LayerNorm.weight.requires_grad_(True)
+def test_layers_whose_parts_have_hooks_or_are_trained_without_their_bias_are_left_alone() -> None:
+    network = build(targets=None)
+    layers(network)[0].output.dense.bias.requires_grad_(False)
     layers(network)[1].intermediate.register_forward_hook(lambda *_: None)
     hasten(network)
     assert not whole(network)
     release(network)
 
 
-def test_layers_that_are_trained_in_part_are_left_alone() -> None:
+def test_adapters_in_some_linear_layers_and_norms_that_are_trained() -> None:
+    network = build(targets=["query", "value", "intermediate.dense"])
+    layers(network)[0].output.LayerNorm.weight.requires_grad_(True)
+    layers(network)[1].attention.output.LayerNorm.requires_grad_(True)
+    check_equal(network, batch(PADDED), 1e-5)
+
+
+def test_layers_that_are_trained_in_part_or_not_at_all() -> None:
     network, inputs = build(targets=None), batch(PADDED)
-    layers(network)[0].output.dense.bias.requires_grad_(False)
-    layers(network)[1].requires_grad_(False)
-    hasten(network)
-    assert not whole(network)
-    assert not any(name.startswith("encoder.layer.1.") for name in learnt(network, inputs)[1])
-    release(network)
+    network.embeddings.requires_grad_(False)
+    layers(network)[0].requires_grad_(False)
+    layers(network)[1].output.dense.requires_grad_(False)
+    check_equal(network, inputs, 1e-5)
+    found = learnt(network, inputs)[1]
+    assert not any(name.startswith(("encoder.layer.0.", "encoder.layer.1.output.dense")) for name in found)
 
 
 def test_evaluation_and_switched_off_adapters_compute_as_before() -> None:

@@ -21,17 +21,14 @@ from transformers.activations import GELUActivation
 from transformers.models.bert import modeling_bert as bert
 from transformers.models.mpnet import modeling_mpnet as mpnet
 
-from figlang.cpu.adapted import EXACT, LINEAR, Rounded, low, rounded_of
+from figlang.cpu.adapted import Rounded, exact, linear_of, off, weights_of
 from figlang.cpu.alike import alike
 from figlang.cpu.attention import softmax, softmax_back
 from figlang.cpu.dropout import FastDropout, clear, places_of, scale
-from figlang.cpu.layers import Low, Trained
-from figlang.cpu.linear import OneDnnLinear
+from figlang.cpu.layers import TENSORS, Linear
 from figlang.cpu.parts import untouched
 
 aten = torch.ops.aten
-# How many of the fields of a layer are tensors, which come first.
-TENSORS: dict[Any, int] = {Low: 4, Trained: 2}
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ class Parts(NamedTuple):
 
     Attributes:
         linears: Query, key, value and output of the attention, and both of the feed-forward part.
-        rounded: The frozen weights of each in other precisions; empty if all weights are trained.
+        rounded: The frozen weights of each in other precisions.
         norms: After the attention, and after the feed-forward part.
         drops: Before each norm, and of the attention weights.
         heads: G.
@@ -89,10 +86,10 @@ class Parts(NamedTuple):
 
 
 def parts_of(layer: Any) -> Parts | None:
-    """The parts of a layer that `compute` can stand for.
+    """The parts of a layer that `compute` can stand for; None if there is another part in it.
 
-    It has the code of BERT or MPNet. Either each linear layer has an adapter and all other weights are
-    frozen, or all its weights are trained. `adapt_faster` must have changed layers with adapters before.
+    It has the code of BERT or MPNet. Each linear layer has an adapter, or is trained or frozen as a whole.
+    `adapt_faster` must have changed layers with adapters before.
     """
     if alike(type(layer).forward, bert.BertLayer.forward):
         inner, dense = layer.attention.self, layer.attention.output
@@ -115,32 +112,18 @@ def parts_of(layer: Any) -> Parts | None:
     linears = [*first, up.dense, down.dense]
     norms, drops = [dense.LayerNorm, down.LayerNorm], [dense.dropout, down.dropout, inner.dropout]
     plain = [layer, up.intermediate_act_fn, *norms, *drops, *(part for part, _ in known)]
+    rounded = [own for part in linears if (own := weights_of(part)) is not None]
     if (
         all(alike(type(part).forward, kind.forward) for part, kind in known)
         and all(untouched(part) for part in plain)
-        and all(type(norm) is nn.LayerNorm and norm.bias is not None for norm in norms)
+        and all(type(norm) is nn.LayerNorm and norm.bias is not None and exact(norm) for norm in norms)
         and all(type(drop) is FastDropout for drop in drops)
         and type(up.intermediate_act_fn) is GELUActivation
         and up.intermediate_act_fn.act is gelu
-        and (rounded := _rounded(linears, norms)) is not None
+        and len(rounded) == len(linears)
     ):
         return Parts(linears, rounded, norms, drops, inner.num_attention_heads)
     return None
-
-
-def _rounded(linears: Sequence[Any], norms: Sequence[nn.LayerNorm]) -> list[Rounded] | None:
-    """The frozen weights of layers with adapters, or nothing for trained ones; None for a mixture of both."""
-    kept = [own for part in linears if (own := rounded_of(part)) is not None]
-    trained = {weight.requires_grad for norm in norms for weight in norm.parameters()}
-    if len(kept) == len(linears):
-        return kept if trained == {False} else None
-    for part in linears:
-        if type(part) not in LINEAR or not untouched(part) or part.bias is None:
-            return None
-        trained |= {weight.requires_grad for weight in part.parameters()}
-        if not all(type(weight.data) is Tensor and weight.dtype in EXACT for weight in part.parameters()):
-            return None
-    return [] if trained == {True} else None
 
 
 def can(parts: Parts, states: Tensor) -> bool:
@@ -151,13 +134,8 @@ def can(parts: Parts, states: Tensor) -> bool:
         and bool(states.numel())
         and states.dtype in (torch.float32, torch.float64)
         and parts.drops[0].training
-        and not (parts.rounded and any(_off(part) for part in parts.linears))
+        and not any(off(part) for part in parts.linears)
     )
-
-
-def _off(part: Any) -> bool:
-    """Whether a layer with adapters computes without its one adapter now."""
-    return part.merged or part.disable_adapters or len(part.active_adapters) != 1
 
 
 def compute(parts: Parts, states: Tensor, bias: Tensor | None, rows: Rows | None, first: bool) -> Tensor:
@@ -175,11 +153,10 @@ def compute(parts: Parts, states: Tensor, bias: Tensor | None, rows: Rows | None
     """
     dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else states.dtype
     with torch.autocast("cpu", enabled=False):
-        layers = _linears(parts, dtype)
+        layers = [linear_of(*each, dtype) for each in zip(parts.linears, parts.rounded, strict=True)]
         flat = states.reshape(-1, states.shape[-1])
         trained = [each for layer in layers for each in layer.trained]
-        if not parts.rounded:
-            trained += [each for norm in parts.norms for each in (norm.weight, norm.bias)]
+        trained += [each for norm in parts.norms for each in (norm.weight, norm.bias)]
         shape = (states.shape[0], states.shape[1]) if rows is None else rows.shape
         asked = None
         if first:
@@ -189,16 +166,6 @@ def compute(parts: Parts, states: Tensor, bias: Tensor | None, rows: Rows | None
         if asked is not None:
             result = torch.zeros_like(flat).index_copy(0, asked, result)
     return result.view(states.shape)
-
-
-def _linears(parts: Parts, dtype: torch.dtype) -> Sequence[Low | Trained]:
-    """The linear layers as they compute now, in the precision of their products."""
-    if parts.rounded:
-        return [low(part, own, dtype) for part, own in zip(parts.linears, parts.rounded, strict=True)]
-    return [
-        Trained(part.weight.to(dtype), part.bias.to(dtype), type(part) is OneDnnLinear)
-        for part in parts.linears
-    ]
 
 
 class _Layer(torch.autograd.Function):
@@ -213,7 +180,7 @@ class _Layer(torch.autograd.Function):
         rows: Rows | None,
         shape: tuple[int, int],
         parts: Parts,
-        layers: Sequence[Low | Trained],
+        layers: Sequence[Linear],
         *_trained: Tensor,
     ) -> Tensor:
         dtype = layers[0].weight_OI.dtype
@@ -242,7 +209,8 @@ class _Layer(torch.autograd.Function):
         kept = (kept_query, kept_key, kept_value, kept_output, kept_up, kept_down)
         ctx.asked, ctx.rows, ctx.shape, ctx.parts = asked, rows, shape, parts
         ctx.bias = None if bias is None else bias.shape
-        ctx.kind, ctx.settings = type(layers[0]), [layer[TENSORS[type(layer)] :] for layer in layers]
+        ctx.settings = [(type(layer), layer[TENSORS[type(layer)] :]) for layer in layers]
+        ctx.several = [len(way) for way in kept]
         ctx.save_for_backward(
             *(query, key, value, weights_NGUT, chosen_NGUT, ats[8], inner_QI, *normed, *last),
             *(each for layer in layers for each in layer[: TENSORS[type(layer)]]),
@@ -252,16 +220,13 @@ class _Layer(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
-        saved = list(ctx.saved_tensors)
-        query, key, value, weights_NGUT, chosen_NGUT, at, inner_QI = saved[:7]
-        norms, rest = saved[7:15], saved[15:]
-        several = TENSORS[ctx.kind]
+        saved = iter(ctx.saved_tensors)
+        query, key, value, weights_NGUT, chosen_NGUT, at, inner_QI = (next(saved) for _ in range(7))
+        norms = [next(saved) for _ in range(8)]
         layers = [
-            ctx.kind(*rest[several * i : several * (i + 1)], *given) for i, given in enumerate(ctx.settings)
+            kind(*(next(saved) for _ in range(TENSORS[kind])), *settings) for kind, settings in ctx.settings
         ]
-        rest = rest[several * 6 :]
-        several = len(rest) // 6
-        kept = [rest[several * i : several * (i + 1)] for i in range(6)]
+        kept = [tuple(next(saved) for _ in range(several)) for several in ctx.several]
         asked, rows, shape, parts = ctx.asked, ctx.rows, ctx.shape, ctx.parts
         own_rows, own_shape = (rows, shape) if asked is None else (None, (shape[0], 1))
         first, second, attended = (drop.p for drop in parts.drops)
@@ -294,15 +259,15 @@ class _Layer(torch.autograd.Function):
         through(0, _by_token(into_heads[0], own_rows), sum_QH, needed)
         into_x = sum_QH
         if needed and asked is not None:
-            into_x = sum_QH.new_zeros(len(kept[1][0]), sum_QH.shape[1]).index_copy_(0, asked, sum_QH)
+            tokens = shape[0] * shape[1] if rows is None else len(rows.real)
+            into_x = sum_QH.new_zeros(tokens, sum_QH.shape[1]).index_copy_(0, asked, sum_QH)
         for number in (1, 2):
             through(number, _by_token(into_heads[number], rows), into_x, needed)
-        into_norms = [] if parts.rounded else [*into_first, *into_last]
-        return (into_x if needed else None, None, into_bias, *([None] * 4), *into, *into_norms)
+        return (into_x if needed else None, None, into_bias, *([None] * 4), *into, *into_first, *into_last)
 
 
 def _drawn(
-    layers: Sequence[Low | Trained], x_QH: Tensor, x_SH: Tensor, drops: Sequence[float], scores: int
+    layers: Sequence[Linear], x_QH: Tensor, x_SH: Tensor, drops: Sequence[float], scores: int
 ) -> list[Tensor | None]:
     """What is dropped before the adapter of each linear layer, before each norm, and of so many scores."""
     own, inner = x_QH.numel(), len(x_QH) * layers[4].weight_OI.shape[0]
@@ -356,7 +321,6 @@ def _apart(
     """The gradients of x and of the output that `_added` took, the second in the precision of products, and
     those of the norm's weights if they are trained."""
     sum_SH, mean, inverse, at = kept
-    trained = norm.weight.requires_grad
     into_sum, into_weight, into_bias = aten.native_layer_norm_backward(
         gradient_SH,
         sum_SH,
@@ -365,7 +329,7 @@ def _apart(
         inverse,
         norm.weight,
         norm.bias,
-        [True, trained, trained],
+        [True, norm.weight.requires_grad, norm.bias.requires_grad],
     )
     into_output = into_sum if at is None else into_sum * scale(p)
     into_output = into_output.to(dtype)
