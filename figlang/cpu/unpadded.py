@@ -60,11 +60,11 @@ def unpad(network: nn.Module) -> None:
         every = any(getattr(getattr(part, "config", None), name, False) for name in OF_EVERY_LAYER)
         if again or every or not _known(encoder):
             continue
-        firsts = id(part) in pooled
-        for layer in encoder.layer:  # type: ignore[union-attr]
+        every_layer: Any = encoder.layer
+        for layer in every_layer:
             if (parts := parts_of(layer)) is not None:
-                first = firsts and layer is encoder.layer[-1]  # type: ignore[union-attr]
-                layer.forward = partial(_read_layer, layer, parts, first)  # type: ignore[method-assign]
+                first = id(part) in pooled and layer is every_layer[-1]
+                layer.forward = partial(_read_layer, layer, parts, first)
         for layer in encoder.modules():
             if alike(type(layer).forward, MPNetSelfAttention.forward):
                 layer.forward = partial(_attend_with_bias, layer)  # type: ignore[method-assign]
@@ -95,8 +95,8 @@ def of_first_tokens(head: Any) -> Any:
     """
     if not any(alike(type(head).forward, kind.forward) for kind in HEADS) or not untouched(head):
         return None
-    base = getattr(head, head.base_model_prefix)
-    pooler = getattr(base, "pooler", None)
+    base: Any = getattr(head, head.base_model_prefix)
+    pooler: Any = base.pooler
     pooler = getattr(pooler, "original_module", pooler)  # peft trains a copy of it
     return base if any(alike(type(pooler).forward, kind.forward) for kind in POOLERS) else None
 
