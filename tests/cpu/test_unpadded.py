@@ -70,12 +70,11 @@ def check_equal(network: Any, inputs: dict[str, Tensor]) -> None:
         states, grown = learnt(network, inputs)
     finally:
         release(network)
-    # The softmax of training is in float32, so 1e-7 of an attention weight is its rounding.
-    torch.testing.assert_close(states, expected, rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(states, expected, rtol=1e-9, atol=1e-9)
     assert grown.keys() == gradients.keys()
     largest = max(float(gradient.abs().max()) for gradient in gradients.values())
     for name, gradient in gradients.items():
-        torch.testing.assert_close(grown[name], gradient, rtol=1e-5, atol=1e-6 * largest, msg=name)
+        torch.testing.assert_close(grown[name], gradient, rtol=1e-9, atol=1e-9 * largest, msg=name)
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
