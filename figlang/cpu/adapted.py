@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from figlang.cpu.dropout import FastDropout, places
-from figlang.cpu.layers import Frozen, Linear, Low, Trained, product
+from figlang.cpu.layers import Linear, Low, Plain, product
 from figlang.cpu.linear import OneDnnLinear
 from figlang.cpu.parts import untouched
 
@@ -82,12 +82,13 @@ def linear_of(part: Any, rounded: "Rounded", dtype: torch.dtype) -> Linear:
     """
     if type(part) not in LINEAR:
         return low(part, rounded, dtype)
-    by_onednn = type(part) is OneDnnLinear
-    if part.weight.requires_grad:
-        return Trained(part.weight.to(dtype), None if part.bias is None else part.bias.to(dtype), by_onednn)
-    weight, bias = rounded.of(part, dtype)
+    weight, bias, learns = part.weight, part.bias, part.weight.requires_grad
+    if learns:
+        weight, bias = weight.to(dtype), None if bias is None else bias.to(dtype)
+    else:
+        weight, bias = rounded.of(part, dtype)
     assert weight is not None, "linear layers have one"
-    return Frozen(weight, bias, by_onednn)
+    return Plain(weight, bias, type(part) is OneDnnLinear, learns)
 
 
 def _plain(part: Any) -> bool:

@@ -1,6 +1,6 @@
 """Linear layers of a training on a CPU, with their gradients written out.
 
-`adapted.py` makes a step of autograd of one layer, `encoders.py` of all layers that belong together.
+`adapted.py` makes a step of autograd of one layer, `encoders.py` and `decoders.py` of all those of a block.
 
 Shape letters: N tokens, I inputs, O outputs, R rank.
 """
@@ -16,75 +16,42 @@ from figlang.cpu.dropout import clear, scale
 Kept = tuple[Tensor | None, ...]
 
 
-class Trained(NamedTuple):
-    """A linear layer whose weights are trained: x W^T + b.
+class Plain(NamedTuple):
+    """A linear layer without an adapter: x W^T + b.
 
     Attributes:
         weight_OI, bias: W and b.
         by_onednn: Whether products are oneDNN's.
+        learns: Whether W and b are trained.
     """
 
     weight_OI: Tensor
     bias: Tensor | None
     by_onednn: bool
+    learns: bool
 
     @property
-    def trained(self) -> tuple[Tensor, Tensor | None]:
-        """W and b."""
-        return self.weight_OI, self.bias
+    def trained(self) -> tuple[Tensor | None, Tensor | None]:
+        """W and b, or nothing in their places."""
+        return (self.weight_OI, self.bias) if self.learns else (None, None)
 
     @property
     def p(self) -> float:
-        """Probability of dropout before an adapter. There is none."""
+        """Probability of dropout before an adapter, which is not there."""
         return 0.0
 
     def ahead(self, x_NI: Tensor, at: Tensor | None, spare: bool = False) -> tuple[Tensor, Kept]:
         """The output (N, O), and what gradients need. The arguments are those of `Low.ahead`."""
-        return product(x_NI, self.weight_OI, self.bias, self.by_onednn), (x_NI,)
+        return product(x_NI, self.weight_OI, self.bias, self.by_onednn), (x_NI,) if self.learns else ()
 
-    def back(self, kept: Kept, gradient_NO: Tensor) -> tuple[None, Tensor, Tensor | None]:
-        """Nothing, and the gradients of W and b."""
+    def back(self, kept: Kept, gradient_NO: Tensor) -> tuple[None, Tensor | None, Tensor | None]:
+        """Nothing, and the gradients of W and b if they are trained."""
+        if not self.learns:
+            return None, None, None
         (x_NI,) = kept
         assert x_NI is not None, "it is always kept"
         into_weight = product(gradient_NO.t(), x_NI.t(), None, self.by_onednn)
         return None, into_weight, None if self.bias is None else gradient_NO.sum(0)
-
-    def into_input(
-        self, kept: Kept, gradient_NO: Tensor, low_gradient_NR: Tensor | None, onto: Tensor | None = None
-    ) -> Tensor:
-        """The gradient of x. The arguments and the result are those of `Low.into_input`."""
-        return _through(self.weight_OI, gradient_NO, onto, self.by_onednn)
-
-
-class Frozen(NamedTuple):
-    """A linear layer whose weights are not trained: x W^T + b.
-
-    Attributes:
-        weight_OI, bias: W and b.
-        by_onednn: Whether products are oneDNN's.
-    """
-
-    weight_OI: Tensor
-    bias: Tensor | None
-    by_onednn: bool
-
-    @property
-    def trained(self) -> tuple[None, None]:
-        """Nothing, in the places of W and b."""
-        return None, None
-
-    @property
-    def p(self) -> float:
-        """Probability of dropout before an adapter. There is none."""
-        return 0.0
-
-    def ahead(self, x_NI: Tensor, at: Tensor | None, spare: bool = False) -> tuple[Tensor, Kept]:
-        """The output (N, O), and nothing for gradients. The arguments are those of `Low.ahead`."""
-        return product(x_NI, self.weight_OI, self.bias, self.by_onednn), ()
-
-    def back(self, kept: Kept, gradient_NO: Tensor) -> tuple[None, None, None]:
-        """Nothing, and no gradients of W and b."""
-        return None, None, None
 
     def into_input(
         self, kept: Kept, gradient_NO: Tensor, low_gradient_NR: Tensor | None, onto: Tensor | None = None
@@ -175,9 +142,9 @@ class Low(NamedTuple):
         return self.scale * scale(self.p)
 
 
-Linear = Low | Trained | Frozen
+Linear = Low | Plain
 # How many of the fields of a layer are tensors, which come first.
-TENSORS: dict[Any, int] = {Low: 4, Trained: 2, Frozen: 2}
+TENSORS: dict[Any, int] = {Low: 4, Plain: 2}
 
 
 def product(input: Tensor, weight: Tensor, bias: Tensor | None, by_onednn: bool) -> Tensor:

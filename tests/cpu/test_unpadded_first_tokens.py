@@ -23,6 +23,7 @@ from transformers import (
 from figlang.cpu import unpadded
 from figlang.cpu.alike import alike
 from figlang.cpu.hasten import hasten, release
+from tests.cpu.test_encoders import given, layers, noted
 from tests.cpu.test_unpadded import SIZE, batch
 
 HEADS = [
@@ -36,12 +37,16 @@ PADDED, EVEN = [11, 4, 7, 1, 9], [5, 5, 5]
 pytestmark = pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing. is deprecated:FutureWarning")
 
 
-def build(kind: Any, settings: Any, adapters: bool = False, kept: list[str] | None = None) -> Any:
+def build(
+    kind: Any, settings: Any, adapters: bool = False, kept: list[str] | None = None, p: float = 0.0
+) -> Any:
     torch.manual_seed(0)
-    drops = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    drops = {"hidden_dropout_prob": p, "attention_probs_dropout_prob": p}
     network = kind(settings(**SIZE, **drops, classifier_dropout=0.0))
     if adapters:
-        lora = LoraConfig(r=3, lora_alpha=6, target_modules="all-linear", modules_to_save=kept)
+        lora = LoraConfig(
+            r=3, lora_alpha=6, lora_dropout=p, target_modules="all-linear", modules_to_save=kept
+        )
         network = get_peft_model(network, lora)
     for parameter in network.parameters():
         nn.init.normal_(parameter, std=0.3)
@@ -87,6 +92,24 @@ def test_logits_and_gradients_are_those_of_whole_rows(
     largest = max(float(each.norm()) for each in expected.values())
     for name, one in expected.items():
         assert float((found[name] - one).norm()) <= 1e-9 * (float(one.norm()) + 0.01 * largest), name
+
+
+@pytest.mark.parametrize("adapters", [False, True])
+@pytest.mark.parametrize(("kind", "settings"), [HEADS[0], HEADS[4]])
+def test_dropout_is_that_of_single_parts(kind: Any, settings: Any, adapters: bool, asked: list[bool]) -> None:
+    """Where each text is one token, both drop from tensors of the same shapes."""
+    network, inputs = build(kind, settings, adapters, p=0.2), batch([1] * 9)
+    hasten(network)
+    with noted() as places:
+        found = learnt(network, inputs)
+    for layer in layers(getattr(network.base_model, "model", network).base_model):
+        del layer.forward
+    with given(places):
+        expected = learnt(network, inputs)
+    release(network)
+    assert asked == [False, True]
+    for name, one in expected.items():
+        torch.testing.assert_close(found[name], one, rtol=1e-9, atol=1e-9 * float(one.abs().max()), msg=name)
 
 
 def test_a_pooler_that_is_trained_whole_beside_adapters_is_known(asked: list[bool]) -> None:
