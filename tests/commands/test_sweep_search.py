@@ -17,6 +17,7 @@ from figlang.config.composing import compose
 from figlang.config.presets import CONF
 from tests.machine.test_faults import at_step
 from tests.running import TINY
+from tests.sampled import sampled
 from train import main as train_command
 
 pytestmark = pytest.mark.filterwarnings(
@@ -187,7 +188,7 @@ def agent_words(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return words
 
 
-@pytest.mark.parametrize("path", SWEEPS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sampled(SWEEPS, CONF / "sweep" / "mlm_lr.yaml"), ids=lambda path: path.stem)
 def test_the_words_of_the_agent_train(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     env, python, script, *words = agent_words(path, monkeypatch)
     assert (env, python, script) == ("/usr/bin/env", "python", "train.py")

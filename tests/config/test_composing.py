@@ -22,6 +22,7 @@ from figlang.config.composing import compose
 from figlang.config.presets import CONF
 from tests.published import results
 from tests.reproducing import OPTIONS
+from tests.sampled import sampled
 from train import main as train_command
 
 # Presets that leave something to the user, and what they are given here.
@@ -224,6 +225,11 @@ def said_to_a_tiny_network(name: str) -> str:
     return json.dumps(said, sort_keys=True)
 
 
+# Experiments of which each has another command, task or way of training.
+COMMON = (
+    *("figqa_tuned_bert_medium", "figqa_zero_shot_gpt2", "miqa_table3_deberta", "munch_table3_llama"),
+    *("release_minilm_distilled", "release_smollm2_pmi", "winogrande_bert"),
+)
 # With debug=fast, presets that differ in nothing else are the same training.
 DIFFERENT = list({said_to_a_tiny_network(name): name for name in reversed(TRAINED)}.values())
 MIXED = [
@@ -245,7 +251,7 @@ MIXED = [
 @pytest.mark.parametrize(
     "overrides",
     [
-        *(
+        *sampled(
             " ".join([f"model={name}", *GIVEN.get(name, []), *(["peft=lora"] if name in ROUNDED else [])])
             for name in DIFFERENT
         ),
@@ -296,7 +302,7 @@ def test_every_experiment_is_in_the_table_of_commands() -> None:
         assert f"{command_of(name)} experiment={name}`" in table
 
 
-@pytest.mark.parametrize("name", HEADS)
+@pytest.mark.parametrize("name", sampled(HEADS, *COMMON))
 def test_every_experiment_runs_whole_on_the_bundled_sample(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:

@@ -31,6 +31,7 @@ from figlang.tasks.examples import Pool
 from figlang.types import Item, Split
 from tests import causal_models, masked_models, running
 from tests.evaluation.worlds import CHAT, QUESTIONS, WORLDS, Edit
+from tests.sampled import sampled
 
 # Settings of a model that say where its files are from or how they are read; what comes of them is in the
 # weights.
@@ -132,7 +133,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", sampled(WORLDS, "masked", "letters", "nli", "dual", "adapters"))
 def test_equal_signatures_are_of_equal_predictions(name: str, place: Path) -> None:
     world, model = WORLDS[name]
     own: dict[str, Any] = {"model.name": "m", "model.name_or_path": model, **world.settings}

@@ -23,6 +23,7 @@ from tests import causal_models, masked_models
 from tests.reproducing import miqa_table3 as table3_command
 from tests.reproducing import munch_generate as munch_generate_command
 from tests.reproducing import munch_judge as munch_judge_command
+from tests.sampled import sampled
 from tests.stub_server import MODEL, Stub, serving
 
 QUIET = ["trainer=cpu", "trainer.threads=1", "trainer.progress=false", "output=out"]
@@ -108,7 +109,7 @@ def wild(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("ability", ABILITIES)
+@pytest.mark.parametrize("ability", sampled(ABILITIES, *list(ABILITIES)[::3]))
 def test_scores_that_are_not_numbers_stop_before_a_result(
     wild: Path,
     tmp_path: Path,

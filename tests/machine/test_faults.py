@@ -72,11 +72,11 @@ def raising(error: Exception) -> Any:
 @pytest.mark.parametrize(
     ("words", "step", "asked", "code"),
     [
-        ([], 8, signal.SIGTERM, 143),
+        pytest.param([], 8, signal.SIGTERM, 143, marks=pytest.mark.every),
         ([], 6, signal.SIGTERM, 143),
         (["peft=lora"], 3, signal.SIGTERM, 143),
         (CONTINUED, 8, signal.SIGTERM, 143),
-        ([], 6, signal.SIGINT, 130),
+        pytest.param([], 6, signal.SIGINT, 130, marks=pytest.mark.every),
     ],
 )
 def test_a_preempted_run_loses_no_step_and_ends_bit_for_bit_as_a_whole_one(

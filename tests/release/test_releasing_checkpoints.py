@@ -29,11 +29,17 @@ from figlang.statistics.metrics import METRICS, accuracy, pair_accuracy, spread
 from figlang.tasks import registry as data
 from tests import cards
 from tests.conftest import ROOT, published
+from tests.sampled import sampled
 
 FOLDERS = sorted(path.parent for path in (ROOT / "checkpoints").glob("*/figlang.json"))
 MPNET_ID = "sentence-transformers/all-mpnet-base-v2"
 MPNET = os.environ.get("FIGLANG_MPNET", "")  # a folder of all-mpnet-base-v2
 every = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+# A large network is read for each of the others.
+SOME = [
+    folder for folder in FOLDERS if folder.name.startswith("minilm") or folder.name == "smollm2-multitask"
+]
+some = pytest.mark.parametrize("folder", sampled(FOLDERS, *SOME), ids=lambda folder: folder.name)
 
 
 def content(folder: Path) -> dict[str, Any]:
@@ -123,7 +129,7 @@ def test_it_is_small_and_names_no_place_of_the_machine_that_made_it(folder: Path
             assert not re.search(r"/(root|home|Users|tmp|work)/", path.read_text()), path
 
 
-@every
+@some
 def test_it_makes_its_first_predictions_again(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,7 +156,7 @@ def test_it_makes_its_first_predictions_again(
         assert one.scores == pytest.approx(other.scores, abs=1e-2)
 
 
-@every
+@some
 @pytest.mark.filterwarnings(
     "ignore:`is_gradient_checkpointing` is deprecated"
 )  # by peft 0.21, which the lines call
@@ -214,7 +220,10 @@ def here(code: str, folder: Path) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("which", printed())
+FOR_MINILM = [which for which in printed() if "minilm" in which]
+
+
+@pytest.mark.parametrize("which", sampled(printed(), *FOR_MINILM))
 @pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")
 def test_the_code_of_a_card_runs_as_it_is_printed(which: str) -> None:
     """In a process of its own, unless another code begins in the same way and has one."""

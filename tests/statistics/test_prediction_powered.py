@@ -1,5 +1,6 @@
 """Prediction-powered inference: by hand, its laws, and how often its intervals hold the truth."""
 
+from itertools import product
 from math import isnan, sqrt
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from figlang.statistics.prediction_powered import Corrected, corrected, worth
+from tests.sampled import sampled
 
 Array = NDArray[np.float64]
 NAN = float("nan")
@@ -152,8 +154,9 @@ def drawn(rng: np.random.Generator, share: float, good: float, size: int) -> tup
     return truth, judge, [str(place // size) for place in range(400)]
 
 
-@pytest.mark.parametrize("size", [1, 4])
-@pytest.mark.parametrize(("share", "good"), [(0.5, 0.0), (0.5, 3.0), (0.1, 0.0), (0.1, 3.0)])
+@pytest.mark.parametrize(
+    ("share", "good", "size"), sampled(product((0.5, 0.1), (0.0, 3.0), (1, 4)), (0.5, 0.0, 4), (0.1, 3.0, 1))
+)
 def test_the_interval_holds_the_truth_of_the_population(share: float, good: float, size: int) -> None:
     """Of 600 samples, each with 100 ratings by people. 0.95 less three standard errors is 0.923."""
     rng, held = np.random.default_rng(7), 0

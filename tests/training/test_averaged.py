@@ -14,6 +14,7 @@ from torch import nn
 from figlang.training.averaged import MovingAverage
 from figlang.training.callbacks import Preemption
 from tests.running import train
+from tests.sampled import sampled
 
 FREE = ["method.optimizer=schedule_free", "method.schedule=constant"]
 WAYS = {
@@ -47,7 +48,10 @@ def weights(home: Path, name: str) -> dict[str, torch.Tensor]:
     return load_file(home / "runs" / name / "seed0" / "model" / "model.safetensors")
 
 
-@pytest.mark.parametrize(("way", "steps"), [("ema", 4), ("free", 4), *((way, 6) for way in WAYS)])
+@pytest.mark.parametrize(
+    ("way", "steps"),
+    sampled([("ema", 4), ("free", 4), *((way, 6) for way in WAYS)], ("ema", 6), ("free", 4), ("parts", 6)),
+)
 def test_a_stopped_training_ends_with_the_same_weights(
     tmp_path: Path, way: str, steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,7 +30,11 @@ from tests.running import ROOT, TINY, environment, train, train_apart
 COMMON = [*TINY, "model.init=pretrained", "method.lr=0.001", "data.limit=61", "method.batch_size=7"]
 ZERO = ["deepspeed_1", "deepspeed_2", "deepspeed_2_offload", "deepspeed_3"]
 NEEDED = pytest.mark.skipif(find_spec("deepspeed") is None, reason="needs figlang[deepspeed]")
-STRATEGIES = ["ddp", "fsdp", *(pytest.param(name, marks=[NEEDED, pytest.mark.slow]) for name in ZERO)]
+STRATEGIES = [
+    "ddp",
+    pytest.param("fsdp", marks=pytest.mark.every),
+    *(pytest.param(name, marks=[NEEDED, pytest.mark.slow]) for name in ZERO),
+]
 # DeepSpeed clips by another length of the gradient there; without clipping (method.clip=1e9) the losses are
 # those of one process.
 DIFFERS = "deepspeed_2_offload"
@@ -119,6 +123,7 @@ def assert_equal_runs(one: Path, other: Path) -> None:
     assert (one / "model" / "config.json").read_text() == (other / "model" / "config.json").read_text()
 
 
+@pytest.mark.every
 def test_lightning_starts_two_processes(tmp_path: Path) -> None:
     result = train_apart(
         tmp_path, "run=two", "trainer=ddp", "trainer.accelerator=cpu", "trainer.devices=2", "data.limit=16"
@@ -211,6 +216,7 @@ def tear_the_next_state(folder: Path) -> None:
         (parts / file.name).write_bytes(file.read_bytes()[:100])
 
 
+@pytest.mark.every
 def test_every_process_draws_on_its_own_dropout_again(tmp_path: Path) -> None:
     more = [*bert(tmp_path / "base", dropout=0.1), "method.epochs=2"]
     two(tmp_path, "ddp", "run=whole", *more)

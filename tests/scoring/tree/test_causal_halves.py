@@ -18,6 +18,7 @@ from figlang.scoring.requests import Request
 from figlang.scoring.tree.causal import CausalScorer
 from figlang.scoring.tree.states import read_tree
 from tests.causal_models import NO_BLOCKS, TREE, check, network, tokenizer
+from tests.sampled import sampled
 
 TOKENIZER = tokenizer()
 
@@ -41,7 +42,7 @@ def many() -> list[Request]:
 
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("bos", ["none", "add"])
-@pytest.mark.parametrize("family", TREE)
+@pytest.mark.parametrize("family", sampled(TREE, "llama", "gpt2", "falcon"))
 def test_two_halves_at_the_same_time_equal_one_sentence_at_a_time(
     family: str, bos: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
