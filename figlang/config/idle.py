@@ -46,7 +46,7 @@ NEEDED = (
         "method.teacher=FOLDER or method.teacher_model=CHECKPOINT",
     ),
     Needed(
-        ("similarity_weight",),
+        ("similarity_weight", "teacher_base"),
         "teacher_model",
         lambda method: bool(method.teacher_model),
         "method.teacher_model=CHECKPOINT",

@@ -68,5 +68,6 @@ def absent(source: str, base: str, why: str) -> str:
     """
     return (
         f"{source}: its adapters lie over {base}, which cannot be found; `figlang evaluate` takes a copy "
-        f"of it by model.base=FOLDER ({why})"
+        f"of it by model.base=FOLDER, and `figlang train` that of a teacher by method.teacher_base=FOLDER "
+        f"({why})"
     )

@@ -91,6 +91,7 @@ def recipe(config: TrainConfig, train: Split, validation: Split) -> dict[str, An
         settings["model"]["bos"] = "none"
     del settings["data"]["file"]  # the hash of its items stands for it
     settings["method"]["teacher"] = teachers.identities(config.method.teacher)
+    del settings["method"]["teacher_base"]  # the network has to be the one on which a teacher was trained
     settings["method"]["teacher_model"] = teacher_models.identities(config.method.teacher_model)
     settings["trainer"] = {name: value for name, value in settings["trainer"].items() if name != "progress"}
     _leave_out_later(settings)

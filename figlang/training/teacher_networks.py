@@ -9,13 +9,15 @@ Shape letters: P items, C options, U distinct texts, H hidden.
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from figlang.config import TrainConfig
+from figlang.config import ModelConfig, TrainConfig
 from figlang.errors import FiglangError
 from figlang.evaluation import predicting, runtime
+from figlang.files.sources import PACKAGE
 from figlang.models import checkpoint, layout, weights
 from figlang.models import manifest as manifests
 from figlang.models.formats import Ability
@@ -92,7 +94,8 @@ def teach(config: TrainConfig, train: Split) -> Teaching:
     if method.similarity_weight:
         _check_similarities([named for _, named in teachers])
     for identity, named in teachers:
-        loaded = checkpoint.load(str(teacher_models.folder(named)), cache=config.paths.cache)
+        source = str(teacher_models.folder(named))
+        loaded = checkpoint.load(source, _over(source, method.teacher_base), config.paths.cache)
         _check_chooses(loaded.manifest, named)
         layout.place(loaded.network, runtime.device(config.trainer))
         log.info("%s scores %d training items", loaded.manifest.name, len(train.items))
@@ -112,6 +115,15 @@ def teach(config: TrainConfig, train: Split) -> Teaching:
         for item, row in zip(train.items, rows, strict=True):
             said.scores[item.id].append(row[: len(item.options)])
     return said
+
+
+def _over(source: str, base: str | None) -> ModelConfig:
+    """The settings with which a teacher is opened: over a copy of its network, if that has a hub id."""
+    teacher = ModelConfig(name_or_path=source)
+    if base is None or not weights.has_adapters(teacher):
+        return teacher
+    below = weights.below(teacher).name_or_path
+    return teacher if below.startswith(PACKAGE) or Path(below).exists() else ModelConfig(base=base)
 
 
 def _check_similarities(names: Sequence[str]) -> None:

@@ -1,6 +1,7 @@
 """Training from teachers that are networks, on items without a label too, as a user types it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,39 @@ def test_results_of_no_weight_are_not_named_beside_networks(home: Path) -> None:
     ended = student(home, "similar", "method.format=dual", "method.teacher_weight=0", *words)
     assert ended.returncode == 0, ended.stderr
     assert [one["model"] for one in read(home, "similar")["teachers"]] == ["minilm"]  # type: ignore[attr-defined]
+
+
+def test_a_teacher_whose_network_is_on_the_hub_has_a_copy_of_it_in_a_folder(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    ended = train(home, "run=runs/adapted", *files(home), "method.format=dual", "peft=lora", "seed=2")
+    assert ended.returncode == 0, ended.stderr
+    moved = home / "runs" / "moved"
+    shutil.copytree(home / "runs" / "adapted", moved)
+    (moved / "model" / "base").rename(home / "below")
+    for name, more in (
+        ("adapter_config.json", {"base_model_name_or_path": "figlang-tests/nobody-has-this"}),
+        ("figlang.json", {"base": "figlang-tests/nobody-has-this"}),
+    ):
+        path = moved / "model" / name
+        path.write_text(json.dumps(json.loads(path.read_text()) | more))
+    words = [*WHOLLY, "method.teacher_model=runs/moved,runs/second"]
+    alone = student(home, "alone", *words)
+    assert (alone.returncode, "Traceback" in alone.stderr) == (2, False)
+    assert "that of a teacher by method.teacher_base=FOLDER" in alone.stderr
+    for name, teacher, more in (
+        ("here", "adapted", []),
+        ("there", "moved", [f"method.teacher_base={home}/below"]),
+    ):
+        ended = student(home, name, *WHOLLY, f"method.teacher_model=runs/{teacher},runs/second", *more)
+        assert ended.returncode == 0, ended.stderr
+    assert equal(home, "here", "there")
+    recipes = [read(home, name, "recipe.json") for name in ("here", "there")]
+    assert recipes[0] == recipes[1]
+    other = student(home, "other", *words, f"method.teacher_base={home}/runs/first/model")
+    assert other.returncode == 2
+    assert "runs/moved" in other.stderr
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ OTHER: dict[str, tuple[Any, dict[str, Any]]] = {
     "teacher_weight": (0.7, {"teacher": ["scores"]}),
     "temperature": (2.0, {"teacher": ["scores"]}),
     "similarity_weight": (0.5, {"teacher_model": ["runs/teacher"]}),
+    "teacher_base": ("folder", {"teacher_model": ["runs/teacher"]}),
     "negatives_weight": (0.5, {"negatives": "batch"}),
     "anchor_weight": (0.3, {"anchor": "lm"}),
     "anchor_data": ("snli", {"anchor": "kl"}),

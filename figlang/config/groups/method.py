@@ -142,6 +142,11 @@ class MethodConfig(Section):
         "Runs or released checkpoints that score the training items before the training begins, and teach "
         "like the results of method.teacher. They also score items without a label (data.recombined)."
     )
+    teacher_base: str | None = option(
+        None,
+        "Folder of the network below the adapters of teacher_model, in place of its hub id. Teachers over a "
+        "package or a folder have theirs.",
+    )
     similarity_weight: float = option(
         0.0,
         "dual, with a teacher_model that names a dual encoder. Weight of a second term of the loss, which "
