@@ -34,7 +34,7 @@ from tests.sampled import sampled
 FOLDERS = sorted(path.parent for path in (ROOT / "checkpoints").glob("*/figlang.json"))
 MPNET_ID = "sentence-transformers/all-mpnet-base-v2"
 MPNET = os.environ.get("FIGLANG_MPNET", "")  # a folder of all-mpnet-base-v2
-every = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+each = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 # A large network is read for each of the others.
 SOME = [
     folder for folder in FOLDERS if folder.name.startswith("minilm") or folder.name == "smollm2-multitask"
@@ -75,7 +75,7 @@ def test_cards_are_told_apart_by_their_titles() -> None:
         assert next(line for line in lines if line.startswith("# ")) == f"# {folder.name}"
 
 
-@every
+@each
 def test_its_numbers_are_those_of_its_predictions(folder: Path) -> None:
     rows, stated = read_predictions(folder / "predictions.jsonl"), content(folder)["metrics"]
     for name, found in (("accuracy", accuracy(rows)), ("pair_accuracy", pair_accuracy(rows))):
@@ -85,7 +85,7 @@ def test_its_numbers_are_those_of_its_predictions(folder: Path) -> None:
     assert len(rows) == 1094
 
 
-@every
+@each
 def test_its_intervals_are_those_of_its_predictions(folder: Path) -> None:
     rows, stated = read_predictions(folder / "predictions.jsonl"), content(folder)["metrics"]
     for name, metric in METRICS.items():
@@ -98,14 +98,14 @@ def test_its_intervals_are_those_of_its_predictions(folder: Path) -> None:
             )
 
 
-@every
+@each
 def test_its_card_is_what_metrics_json_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("figlang.files.hub.check", pytest.fail)  # a card is written where there is no hub
     manifest = Manifest(**json.loads((folder / "figlang.json").read_text()))
     assert (folder / "README.md").read_text() == card.card(manifest, content(folder))
 
 
-@every
+@each
 def test_the_runs_of_its_recipes_stand_on_its_card(folder: Path) -> None:
     seeds, text = content(folder)["release"]["seeds"], (folder / "README.md").read_text()
     if "shares" in content(folder):
@@ -120,7 +120,7 @@ def test_the_runs_of_its_recipes_stand_on_its_card(folder: Path) -> None:
     assert f"| {mean:.1f} ± {deviation:.1f} |" in text
 
 
-@every
+@each
 def test_it_is_small_and_names_no_place_of_the_machine_that_made_it(folder: Path) -> None:
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 32 * 2**20
