@@ -135,3 +135,11 @@ def check_evaluation(config: EvaluateConfig, given: Given) -> None:
     for name in given.names:
         if name.startswith("method") or name in TRAINING:
             raise FiglangError(f"{name}= is for training and changes no evaluation; leave it out")
+    # Weights below adapters that stay apart may have another precision, also in an encoder.
+    vectors = config.model.family == "encoder" and config.model.adapters != "apart"
+    vectors = vectors and (config.scoring is None or config.scoring.kind != "pll")
+    if vectors and "model.dtype" in given.names:
+        raise FiglangError(
+            "model.dtype changes nothing for an encoder that compares vectors; leave it out, or take "
+            "scoring=pll"
+        )

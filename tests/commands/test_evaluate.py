@@ -84,7 +84,21 @@ def test_an_encoder_is_scored_by_its_masked_head(
         (["scoring=pll"], "has no masked-LM head"),
         (
             ["model=bert", "model.quantization=4bit"],
-            "model.quantization is for causal models, but model=bert is an encoder",
+            "model.quantization is for causal models, but model=bert is an encoder, and a checkpoint= brings "
+            "its own; leave it out",
+        ),
+        (
+            [
+                "model=served",
+                "model.name_or_path=some",
+                "model.endpoint=http://host",
+                "model.device_map=auto",
+            ],
+            "model.device_map is for causal models, but model=some is served",
+        ),
+        (
+            ["model=minilm", "model.dtype=bfloat16"],
+            "model.dtype changes nothing for an encoder that compares",
         ),
         (
             ["model=llama", "model.quantization=2bit"],

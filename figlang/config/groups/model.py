@@ -109,10 +109,11 @@ class ModelConfig(EndpointConfig):
             )
         for name, unset in (("device_map", None), ("quantization", "none")):
             if not self.causal and getattr(self, name) != unset:
+                kind = "served" if self.served else "an encoder"
                 raise FiglangError(
-                    f"model.{name} is for causal models, but model={self.name} is an encoder; leave it out"
+                    f"model.{name} is for causal models, but model={self.name} is {kind}, and a checkpoint= "
+                    "brings its own; leave it out"
                 )
-
         self._check_engine()
 
     def _check_engine(self) -> None:
