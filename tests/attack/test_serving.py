@@ -13,9 +13,10 @@ import pytest
 
 from tests.attack import damage
 from tests.attack.attacker import Attack, cases, check
+from tests.needing import needs
 from tests.rating.serving.served import Client, Served, served
 
-pytest.importorskip("starlette", reason="needs starlette and uvicorn (figlang[people])")
+needs("starlette", "needs starlette and uvicorn (figlang[people])")
 
 ITEMS = ("data=figqa_sample", "limit=4", "raters=[ann,ben]", "port=0")
 ASKED = {"choice": "0", "paraphrase": "some words"}

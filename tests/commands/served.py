@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.needing import needs
 from tests.stub_server import MODEL, Stub
 
-pytest.importorskip("openai", reason="needs the extra `served`")
-
+needs("openai", "needs the extra `served`")
 
 QUIET = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1"]
 

@@ -11,10 +11,11 @@ from figlang.commands.generate import main as generate_command
 from figlang.config import ModelConfig
 from figlang.evaluation.processes import Processes
 from tests.commands.served import QUIET, metrics, refused, run
+from tests.needing import needs
 from tests.stub_server import MODEL, Stub, serving
 from train import main as train_command
 
-pytest.importorskip("openai", reason="needs the extra `served`")
+needs("openai", "needs the extra `served`")
 
 
 @pytest.mark.parametrize("scoring", ["liu2022", "clean", "answer", "gpt3_notebook"])

@@ -9,12 +9,13 @@ import pytest
 from evaluate import main as evaluate_command
 from figlang.evaluation.served_filling import one_word
 from tests.commands.served import metrics, refused, run
+from tests.needing import needs
 from tests.reproducing import miqa_table3 as table3_command
 from tests.reproducing import munch_generate as munch_generate_command
 from tests.reproducing import munch_judge as munch_judge_command
 from tests.stub_server import Stub, serving
 
-pytest.importorskip("openai", reason="needs the extra `served`")
+needs("openai", "needs the extra `served`")
 
 
 def test_miqa_by_statement_and_the_paper_table(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

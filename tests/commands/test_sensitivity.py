@@ -7,9 +7,10 @@ import pytest
 
 from figlang.commands.sensitivity import main as sensitivity_command
 from figlang.runs.predictions import read_predictions
+from tests.needing import needs
 from tests.stub_server import MODEL, Stub, serving
 
-pytest.importorskip("openai", reason="needs the extra `served`")
+needs("openai", "needs the extra `served`")
 
 
 def run(monkeypatch: pytest.MonkeyPatch, stub: Stub, *words: str) -> None:

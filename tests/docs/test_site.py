@@ -11,9 +11,10 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 
 from tests.docs.blocks import ROOT
+from tests.needing import needs
 
-pytest.importorskip("mkdocs", reason="the site is built by mkdocs: pip install 'figlang[docs]'")
-pytest.importorskip("material", reason="the site has a theme: pip install 'figlang[docs]'")
+needs("mkdocs", "the site is built by mkdocs: pip install 'figlang[docs]'")
+needs("material", "the site has a theme: pip install 'figlang[docs]'")
 pytest.importorskip(
     "mkdocstrings", reason="the Python API is read by mkdocstrings: pip install 'figlang[docs]'"
 )

@@ -8,9 +8,10 @@ from safetensors.torch import load_file, save_file
 
 from figlang.evaluation.how import origin
 from tests.models.test_layout import llama, loaded, scores, stored_by
+from tests.needing import needs
 
-pytest.importorskip("gptqmodel", reason="reads GPTQ and AWQ; it needs its own release of torch")
-pytest.importorskip("optimum", reason="transformers reads GPTQ through it")
+needs("gptqmodel", "reads GPTQ and AWQ; it needs its own release of torch")
+needs("optimum", "transformers reads GPTQ through it")
 
 GROUP = 32  # inputs that share a scale and a zero
 ORDER = [0, 2, 4, 6, 1, 3, 5, 7]  # in which AWQ puts eight numbers into a word

@@ -18,9 +18,10 @@ from figlang.tasks.figqa.free_text import SCALE as FIGQA
 from figlang.tasks.miqa.free_text import SCALE as MIQA
 from figlang.tasks.scales import Rated
 from figlang.types import Generation
+from tests.needing import needs
 from tests.statistics.test_agreement import KRIPPENDORFF
 
-pytest.importorskip("krippendorff", reason="needs the package krippendorff (figlang[ratings])")
+needs("krippendorff", "needs the package krippendorff (figlang[ratings])")
 nan = float("nan")
 
 

@@ -8,9 +8,10 @@ import pytest
 
 from evaluate import main as evaluate_command
 from figlang.commands.report import main as report_command
+from tests.needing import needs
 from tests.stub_server import MODEL, Stub, serving
 
-pytest.importorskip("openai", reason="needs the extra `served`")
+needs("openai", "needs the extra `served`")
 
 REPLIES = {
     "": "it is empty",

@@ -15,9 +15,10 @@ from figlang.tasks.examples import Pool
 from figlang.tasks.questions import Questions
 from figlang.tasks.task import Task
 from figlang.types import Item
+from tests.needing import needs
 from tests.stub_server import MODEL, Stub, serving
 
-pytest.importorskip("openai", reason="needs the extra `served`")
+needs("openai", "needs the extra `served`")
 
 ITEM = Item("p-1", "p", "Her word is steel", ("It holds", "It fails"), 0)
 

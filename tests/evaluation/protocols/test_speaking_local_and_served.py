@@ -19,9 +19,10 @@ from figlang.tasks.task import Task
 from figlang.types import Turn
 from tests import causal_models
 from tests.evaluation.protocols.items import PAIR, SHOWN
+from tests.needing import needs
 from tests.stub_server import MODEL, Stub, serving
 
-pytest.importorskip("openai", reason="needs the extra `served`")
+needs("openai", "needs the extra `served`")
 
 TEMPLATE = (
     "{% for message in messages %}[{{ message['role'] }}] {{ message['content'] }}\n{% endfor %}"

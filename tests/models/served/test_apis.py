@@ -10,12 +10,13 @@ from figlang.config import ModelConfig, ProtocolConfig, SamplingConfig
 from figlang.errors import FiglangError
 from figlang.models.served.endpoint import Endpoint, connect
 from figlang.types import Reply, Turn
+from tests.needing import needs
 from tests.stub_apis import AnthropicStub, GoogleStub
 from tests.stub_server import MODEL, Stub, serving
 
-pytest.importorskip("openai", reason="needs the extra `served`")
-pytest.importorskip("anthropic", reason="needs the extra `anthropic`")
-pytest.importorskip("google.genai", reason="needs the extra `google`")
+needs("openai", "needs the extra `served`")
+needs("anthropic", "needs the extra `anthropic`")
+needs("google.genai", "needs the extra `google`")
 
 STUBS: dict[str, type[Stub]] = {"anthropic": AnthropicStub, "google": GoogleStub}
 KEYS = {"anthropic": ("ANTHROPIC_API_KEY", "authorization"), "google": ("GEMINI_API_KEY", "x-goog-api-key")}

@@ -13,9 +13,10 @@ from figlang.models.served import batch
 from figlang.models.served.chatting import unspoken
 from figlang.models.served.client import Client
 from figlang.models.served.store import Call, Store
+from tests.needing import needs
 from tests.stub_server import MODEL, Stub, serving
 
-pytest.importorskip("openai", reason="needs the extra `served`")
+needs("openai", "needs the extra `served`")
 
 QUIET = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1", "blind=false", "data.limit=6"]
 

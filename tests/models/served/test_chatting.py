@@ -11,9 +11,10 @@ from figlang.errors import FiglangError
 from figlang.models.served import chatting
 from figlang.models.served.endpoint import Endpoint, connect
 from figlang.types import Turn
+from tests.needing import needs
 from tests.stub_server import MODEL, Stub, serving
 
-pytest.importorskip("openai", reason="needs the extra `served`")
+needs("openai", "needs the extra `served`")
 
 CHAT = (Turn("system", "Be brief."), Turn("user", "Hm?"))
 TOP = [{"token": " B", "logprob": -0.1, "bytes": None}, {"token": "A", "logprob": -3.0, "bytes": None}]

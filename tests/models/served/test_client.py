@@ -19,9 +19,10 @@ from figlang.models.served.apis.openai_api import OpenAIApi
 from figlang.models.served.client import Client
 from figlang.models.served.cost import Meter
 from figlang.models.served.store import Call, Store
+from tests.needing import needs
 from tests.stub_server import MODEL, Stub, serving
 
-pytest.importorskip("openai", reason="needs the extra `served`")
+needs("openai", "needs the extra `served`")
 
 CALLS = [
     Call("completions", {"model": MODEL, "prompt": f"text {number}", "max_tokens": 1}) for number in range(12)

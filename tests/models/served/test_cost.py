@@ -12,9 +12,10 @@ from figlang.models.served.client import Client
 from figlang.models.served.cost import PROBES
 from figlang.models.served.store import Call
 from figlang.reports import spending
+from tests.needing import needs
 from tests.stub_server import MODEL, Stub, serving
 
-pytest.importorskip("openai", reason="needs the extra `served`")
+needs("openai", "needs the extra `served`")
 
 COUNT = 40
 CALLS = [

@@ -9,9 +9,10 @@ import pytest
 from figlang.config import ModelConfig, SamplingConfig
 from figlang.errors import FiglangError
 from figlang.models.served.endpoint import connect
+from tests.needing import needs
 from tests.stub_server import MODEL, Stub, serving
 
-pytest.importorskip("openai", reason="needs the extra `served`")
+needs("openai", "needs the extra `served`")
 TEXTS = "model,item,prompt,answer\nm,q1,His word is steel.,It holds.\nm,q2,Her word is sand.,It fails.\n"
 JUDGED = ["judge", "folder=ratings"]
 # A verb with its words, whether the endpoint has a chat alone, and how many requests are planned.

@@ -15,10 +15,11 @@ from figlang.models.served.spans import lay, tokens_of
 from figlang.runs.recomputed import checked
 from figlang.scoring.requests import Request
 from figlang.types import Reply
+from tests.needing import needs
 from tests.reproducing import munch_generate as munch_generate_command
 from tests.stub_server import MODEL, Stub, serving
 
-pytest.importorskip("openai", reason="needs the extra `served`")
+needs("openai", "needs the extra `served`")
 
 # How several hosts say it.
 FILTERS = {

@@ -15,9 +15,10 @@ from figlang.models.served.scorer import ServedScorer
 from figlang.models.served.spans import lay, tokens_of
 from figlang.scoring.requests import Request
 from figlang.types import Reply
+from tests.needing import needs
 from tests.stub_server import MODEL, WORDS, Stub, log_prob, serving
 
-pytest.importorskip("openai", reason="needs the extra `served`")
+needs("openai", "needs the extra `served`")
 
 
 def model(stub: Stub, **fields: Any) -> ModelConfig:

@@ -12,10 +12,11 @@ import pytest
 from figlang.rating import sheets
 from figlang.rating.serving import app
 from figlang.rating.serving.order import CHECK
+from tests.needing import needs
 from tests.rating.serving.served import Client, Served, served
 
-pytest.importorskip("starlette", reason="needs starlette and uvicorn (figlang[people])")
-pytest.importorskip("krippendorff", reason="needs the package krippendorff (figlang[ratings])")
+needs("starlette", "needs starlette and uvicorn (figlang[people])")
+needs("krippendorff", "needs the package krippendorff (figlang[ratings])")
 WORDS = ["texts=[t.csv]", "scale=figqa", "raters=[ann,ben]", "checks=2", "port=0", "folder=s"]
 TEXTS = "model,item,prompt,answer\n" + "".join(
     f"{model},q{n},Question {n}?,Answer {place} {n}.\n"

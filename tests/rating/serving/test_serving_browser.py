@@ -12,10 +12,11 @@ import pytest
 
 from figlang.rating.serving import exports, order, study
 from figlang.rating.serving.store import Store
+from tests.needing import needs
 from tests.rating.serving.served import Served, browser, served
 
-pytest.importorskip("starlette", reason="needs starlette and uvicorn (figlang[people])")
-pytest.importorskip("krippendorff", reason="needs the package krippendorff (figlang[ratings])")
+needs("starlette", "needs starlette and uvicorn (figlang[people])")
+needs("krippendorff", "needs the package krippendorff (figlang[ratings])")
 CHOICE = ["data=figqa_sample", "limit=6", "raters=[ann,ben]", "checks=1", "port=0", "folder=choice"]
 WIDTHS = {"desktop": 1200, "phone": 390}
 # What a screen reader is told of: everything that takes the focus or a value must have a name.

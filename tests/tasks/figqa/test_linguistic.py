@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("spacy")
-pytest.importorskip("nltk")
-
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.tasks import registry as data
 from figlang.tasks.figqa import cut, linguistic, segments, wordnet
 from figlang.types import Item
 from tests.conftest import published
+from tests.needing import needs
 from tests.published import results
+
+needs("spacy", "needs figlang[analysis]")
+needs("nltk", "needs figlang[analysis]")
 
 CACHE = Path(os.environ.get("FIGLANG_CACHE", "~/.cache/figlang")).expanduser() / "nltk"
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
