@@ -54,6 +54,13 @@ def test_two_classes(test: str) -> None:
     assert found.p_clustered == pytest.approx(expected["chi2"], abs=0.004)
 
 
+def test_a_difference_of_few_cases_that_no_level_finds_has_p_1() -> None:
+    # Exact ends of one case are at 1/2 if the level is 1, so that both intervals hold 0.45.
+    (found,) = pairs({"a": some(9, 11, name="a"), "b": some(1, 1, name="b")}, least=2)
+    assert found.p_clustered == 1
+    assert found.interval[0] < 0 < found.value < found.interval[1]
+
+
 def test_cases_of_one_sentence_are_no_independent_evidence() -> None:
     classes = {"a": some(30, 70, size=10, name="a"), "b": some(50, 50, size=10, name="b")}
     (found,) = pairs(classes)
