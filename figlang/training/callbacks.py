@@ -65,6 +65,7 @@ class History(Callback):
         self.called = called
         self.rows: list[tuple[int, int, str, str, float]] = []
         self.seconds = self.validating = 0.0
+        self._started: float | None = None  # when the epoch began, or was resumed; None between epochs
         self._loss, self._right, self._seen = MeanMetric(), SumMetric(), SumMetric()
         for metric in self._epoch:
             metric.persistent(True)
@@ -77,7 +78,8 @@ class History(Callback):
         return self._loss, self._right, self._seen
 
     def state_dict(self) -> dict[str, Any]:
-        times = {"seconds": self.seconds, "validating": self.validating}
+        # Also the part of an epoch before a signal: the epoch goes on in another process.
+        times = {"seconds": self._spent(), "validating": self.validating}
         return {"rows": self.rows, **times, "epoch": [_over_all_processes(metric) for metric in self._epoch]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -162,7 +164,7 @@ class History(Callback):
                 module.log(f"validation/{metric.__name__}", estimate.value, prog_bar=True, sync_dist=True)
 
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
-        self.seconds += perf_counter() - self._started
+        self.seconds, self._started = self._spent(), None
         # torchmetrics computes over all processes.
         loss, self.seen = float(self._loss.compute()), int(self._seen.compute())
         self.train_accuracy = float(self._right.compute()) / self.seen if self.seen else nan
@@ -185,6 +187,10 @@ class History(Callback):
         self.logger.info("epoch %d of %s: %s", trainer.current_epoch + 1, trainer.max_epochs, self._latest())
         with whole_file(self.path) as beside, beside.open("w", newline="") as file:
             csv.writer(file).writerows([("step", "epoch", "split", "metric", "value"), *self.rows])
+
+    def _spent(self) -> float:
+        """Seconds of the epochs so far, with the part of the present one."""
+        return self.seconds + (0.0 if self._started is None else perf_counter() - self._started)
 
     def _latest(self) -> str:
         """The last numbers in words: losses, and shares in per cent as in the tables of an evaluation."""

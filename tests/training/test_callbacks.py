@@ -106,6 +106,27 @@ def test_the_time_of_validation_is_kept_apart_and_in_the_state(tmp_path: Path) -
     assert again.validating == history.validating
 
 
+def test_the_time_of_an_epoch_before_a_signal_is_in_the_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 1.0, 8.0, 100.0, 102.0])
+    monkeypatch.setattr("figlang.training.callbacks.perf_counter", lambda: next(clock))
+    fit: Any = SimpleNamespace(
+        current_epoch=0, max_epochs=1, global_step=9, is_global_zero=True, callback_metrics={}
+    )
+    module: Any = SimpleNamespace(device="cpu", log=lambda *_, **__: None)
+    history, resumed = (History(tmp_path / "log.csv", (), LOGGER) for _ in range(2))
+    history.on_train_start(fit, module)  # at 0
+    history.on_train_epoch_start(fit, module)  # at 1
+    resumed.load_state_dict(history.state_dict())  # at 8
+    resumed.on_train_start(fit, module)  # at 100; a resumed epoch has no start
+    for metric in resumed._epoch:
+        metric.update(1)
+    resumed.on_train_epoch_end(fit, module)  # at 102
+    assert resumed.seconds == 7 + 2
+    assert resumed.state_dict()["seconds"] == 9, "between epochs no time passes"
+
+
 def test_a_long_epoch_says_how_far_it_is(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
