@@ -1,6 +1,7 @@
 """Lines of Python by which others load an export and score with it, with nothing but plain transformers and
 peft."""
 
+import json
 import re
 from pathlib import Path
 
@@ -141,15 +142,16 @@ def _strings(manifest: Manifest) -> dict[str, str]:
         return {}
     scoring = manifest.scoring
     bos = {"none": "[]", "add": "[tokenizer.bos_token_id]"}.get(manifest.bos, f"[{manifest.bos}]")
-    before, after = scoring["template"].split("{answer}")
+    before, end = scoring["template"].split("{answer}")
+    first, after = before.rstrip(), _quoted(end)
     whole = scoring["span"] == "whole"
     score = {"sum": "log_probs[start:].sum()", "mean": "log_probs[start:].mean()"}.get(
         scoring["norm"], "log_probs[start:].sum() / len(string.encode())"
     )
     texts = (
-        f'"", f"{before}{{answer}}{after}"'
+        f'"", f"{_quoted(before)}{{answer}}{after}"'
         if whole
-        else f'f"{before.rstrip()}", f"{before[len(before.rstrip()) :]}{{answer}}{after}"'
+        else f'f"{_quoted(first)}", f"{_quoted(before[len(first) :])}{{answer}}{after}"'
     )
     alone = f' - score("", f"{{answer}}{after}")' if scoring["minus_alone"] else ""
     return {
@@ -160,6 +162,11 @@ def _strings(manifest: Manifest) -> dict[str, str]:
         else "len(first + tokenizer(before, add_special_tokens=False).input_ids) - 1",
         "{score}": score,
     }
+
+
+def _quoted(text: str) -> str:
+    """A text between quotation marks of Python, whose escapes are those of JSON too."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def _vectors(vectors: SentenceVectors) -> dict[str, str]:

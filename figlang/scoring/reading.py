@@ -54,7 +54,8 @@ def of_last_line(reply: Reply, options: int, word: str) -> Reading:
     named = found[1] or found[2]
     if named not in ascii_uppercase[:options]:
         return Reading(reason=f"it names {named}, which is not an option")
-    every = {one or other for one, other in re.findall(form, "\n".join(lines))}
+    # Only whole lines: "Answer: Because" and "Answer: I think" begin with capital letters too.
+    every = {other[1] or other[2] for line in lines if (other := re.fullmatch(form, line))}
     if len(every) > 1:
         return Reading(reason=f"it has several answer lines: {', '.join(sorted(every))}")
     return Reading(named)

@@ -48,7 +48,8 @@ def shown(rubric: Rubric, generation: Generation, words: Sequence[str], replies:
 def read(reply: Reply, words: Sequence[str]) -> tuple[str | None, str]:
     """The word of the scale that a reply gives.
 
-    It is the last line with `Rating: WORD`, or a reply that is a word alone. Reasoning is left out.
+    It is the word of a line `Rating: WORD`, or a reply that is a word alone. Lines with different words give
+    none. Reasoning is left out.
 
     Args:
         reply: The reply.

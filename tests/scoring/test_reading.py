@@ -50,6 +50,9 @@ def test_an_odd_reply_is_never_a_letter_and_says_why(kind: str) -> None:
         ("Answer: b", None),
         ("Answer: B, because it is ironic", None),
         ("The final answer: B", None),
+        ("Answer: Because it is ironic, B fits.\nAnswer: B", "B"),
+        ("Short answer: I think that it is ironic.\nAnswer: B", "B"),
+        ("Answer: A.\nNo, it is ironic.\nAnswer: B", None),
     ],
 )
 def test_only_a_last_line_of_the_asked_form_counts(text: str, expected: str | None) -> None:
