@@ -4,6 +4,7 @@ A dictionary has a key for each field. Every other key is an attribute: a catego
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from figlang.errors import FiglangError
@@ -138,6 +139,7 @@ def read_predictions(records: Iterable[Mapping[str, Any]]) -> list[Prediction]:
     read: list[Prediction] = []
     known: set[str] = set()
     for place, record in enumerate(records):
+        _check_dictionary(record, place, "prediction")
         name, scores = _name(record, place), _several(record, "scores", place)
         if name in known:
             raise FiglangError(f"record {place}: the id {name} is that of an earlier one; give other ids")
@@ -153,7 +155,7 @@ def read_predictions(records: Iterable[Mapping[str, Any]]) -> list[Prediction]:
                 _gold(record, place, len(numbers)),
                 numbers,
                 attributes(record, (*PREDICTION, *ITEM)),
-                _paired(record),
+                _yes(record, "paired", place, True),
             )
         )
     if not read:
@@ -162,8 +164,7 @@ def read_predictions(records: Iterable[Mapping[str, Any]]) -> list[Prediction]:
 
 
 def _item(record: Mapping[str, Any], place: int) -> Item:
-    if not isinstance(record, Mapping):
-        raise FiglangError(f"record {place} is {type(record).__name__}; give a dictionary for each item")
+    _check_dictionary(record, place, "item")
     options = _several(record, "options", place)
     if not all(isinstance(option, str) and option.strip() for option in options) or len(options) < 2:
         raise FiglangError(f"record {place}: options must be a list of at least two texts")
@@ -177,15 +178,25 @@ def _item(record: Mapping[str, Any], place: int) -> Item:
         "options": tuple(options),
         "gold": _gold(record, place, len(options)),
         "attributes": attributes(record, ITEM),
-        "cut": bool(_given(record, "cut", False)),
+        "cut": _yes(record, "cut", place, False),
     }
-    if "hypothesis" in record:
-        return Inference(**fields, paired=_paired(record, False), hypothesis=str(record["hypothesis"]))
-    if "target" in record:
-        start, end = map(int, record["target"])
-        blank = bool(_given(record, "blank", False))
-        return Marked(**fields, paired=_paired(record, False), target=(start, end), blank=blank)
-    return Item(**fields, paired=_paired(record))
+    if (hypothesis := _given(record, "hypothesis", None)) is not None:
+        if not isinstance(hypothesis, str):
+            raise FiglangError(f"record {place}: hypothesis must be text")
+        return Inference(**fields, paired=_yes(record, "paired", place, False), hypothesis=hypothesis)
+    if _given(record, "target", None) is not None:
+        return Marked(
+            **fields,
+            paired=_yes(record, "paired", place, False),
+            target=_target(record, place, len(context)),
+            blank=_yes(record, "blank", place, False),
+        )
+    return Item(**fields, paired=_yes(record, "paired", place, True))
+
+
+def _check_dictionary(record: Any, place: int, noun: str) -> None:
+    if not isinstance(record, Mapping):
+        raise FiglangError(f"record {place} is {type(record).__name__}; give a dictionary for each {noun}")
 
 
 def _given(record: Mapping[str, Any], key: str, default: Any) -> Any:
@@ -193,8 +204,24 @@ def _given(record: Mapping[str, Any], key: str, default: Any) -> Any:
     return default if missing(value) else value
 
 
-def _paired(record: Mapping[str, Any], default: bool = True) -> bool:
-    return bool(_given(record, "paired", default))
+def _yes(record: Mapping[str, Any], key: str, place: int, default: bool) -> bool:
+    value = _given(record, key, default)
+    if value not in (False, True):  # 0 and 1 are equal to these; the text "False" would count as yes
+        raise FiglangError(f"record {place}: {key}={value!r} is not True or False; give one of them")
+    return bool(value)
+
+
+def _target(record: Mapping[str, Any], place: int, letters: int) -> tuple[int, int]:
+    try:
+        start, end = map(int, _several(record, "target", place))
+    except (TypeError, ValueError, OverflowError):
+        start = end = -1
+    if not 0 <= start <= end <= letters:
+        raise FiglangError(
+            f"record {place}: target={record['target']} is not a place in its context of {letters} letters; "
+            "give the first letter of the word, from 0, and the one after its last"
+        )
+    return start, end
 
 
 def _name(record: Mapping[str, Any], place: int, default: str = "") -> str:
@@ -211,7 +238,9 @@ def _text(record: Mapping[str, Any], key: str, place: int, default: str) -> str:
 
 def _several(record: Mapping[str, Any], key: str, place: int) -> Sequence[Any]:
     value: Any = record.get(key)
-    if isinstance(value, str) or not hasattr(value, "__len__") or not len(value):
+    # The members of a set have no order, so that no place is that of the right option.
+    odd = isinstance(value, str | Mapping | AbstractSet)
+    if odd or not hasattr(value, "__len__") or not len(value):
         raise FiglangError(f"record {place}: {key} must be a list")
     return list(value)
 
@@ -220,7 +249,8 @@ def _gold(record: Mapping[str, Any], place: int, options: int) -> int | None:
     value = _given(record, "gold", None)
     if value is None:
         return None
-    if isinstance(value, bool | str) or int(value) != value or not 0 <= value < options:
+    # Compared, since not every number of a library is an int, and infinity cannot be made one.
+    if isinstance(value, bool | str) or value not in range(options):
         raise FiglangError(
             f"record {place}: gold={value} is not a place among {options} options; give 0 to {options - 1}, "
             "or leave it out where the label is hidden"

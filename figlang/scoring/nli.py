@@ -151,6 +151,8 @@ def choices(items: Sequence[Item], judged: Sequence[Prediction], score: str, on:
     Raises:
         FiglangError: A two-class network does not have this score.
     """
+    if not judged:  # of several processes, some may have no item
+        return []
     logits_NC = np.asarray([row.scores for row in judged], dtype=np.float64)
     scores = iter(option_scores(logits_NC, score, on).tolist())
     return [Prediction.of(item, tuple(next(scores) for _ in item.options)) for item in items]

@@ -48,9 +48,8 @@ def contrast(hits_G2: Array, sizes_G2: Array, support: Support = SHARE) -> tuple
     def sign(exponent: float) -> float:
         return ends(np.exp(exponent))[nearer]
 
-    # Exact ends of few cases are apart even at level 1. A difference that is within them is not significant at
-    # any level.
-    if difference == 0 or sign(0) * difference <= 0:
+    # Exact ends of few cases are apart even at level 1. A difference within them is not found at any level.
+    if sign(0) * difference <= 0:
         return ends(LEVEL), 1.0
     if sign(LEAST) * difference >= 0:
         return ends(LEVEL), float(np.exp(LEAST))

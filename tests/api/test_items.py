@@ -123,6 +123,21 @@ def test_a_part_of_items_is_items_and_says_so_in_its_signature() -> None:
             "record 1 has 3 options, but its group g",
         ),
         ("text", "record 1 is str; give a dictionary"),
+        *(
+            ({"context": "a", "options": ["b", "c"], key: value}, f"record 1: {said}")
+            for key, value, said in [
+                ("gold", float("inf"), "gold=inf is not a place"),
+                ("gold", [0], "gold=[0] is not a place"),
+                ("options", {"b", "c"}, "options must be a list"),
+                ("options", {"b": 1, "c": 2}, "options must be a list"),
+                ("target", [0], "target=[0] is not a place in its context of 1 letters"),
+                ("target", [0, 2], "target=[0, 2] is not a place"),
+                ("target", ["x", "y"], "target=['x', 'y'] is not a place"),
+                ("hypothesis", 3, "hypothesis must be text"),
+                ("paired", "False", "paired='False' is not True or False"),
+                ("cut", "no", "cut='no' is not True or False"),
+            ]
+        ),
     ],
 )
 def test_a_wrong_record_is_named_in_one_line(record: Any, said: str) -> None:

@@ -282,6 +282,12 @@ def test_a_two_class_network_has_the_score_it_supports() -> None:
 # Reading and training
 
 
+@pytest.mark.parametrize("score", ["entail", MINUS, "not_contradict"])
+@pytest.mark.parametrize("on", ["probabilities", "logits"])
+def test_one_of_several_processes_may_have_no_item(score: str, on: str) -> None:
+    assert choices([], [], score, on) == []
+
+
 def test_a_cut_sentence_is_worded_as_it_is() -> None:
     encoder = Encoder(network_in_order((0, 1, 2))[1].tokenizer, "pair", "clean", 80)
     whole = Item("w", "w", "as the", ("key was bent", "lock was bent"), 0)
