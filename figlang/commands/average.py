@@ -25,13 +25,13 @@ from figlang.evaluation import opening, predicting, runtime
 from figlang.files import stored
 from figlang.files.folders import whole_folder
 from figlang.files.ownership import OWN
-from figlang.files.sources import local_path
+from figlang.files.sources import PACKAGE, local_path
 from figlang.files.whole import write_text
 from figlang.models import manifest as manifests
-from figlang.models.manifest import MANIFEST, Manifest
+from figlang.models.manifest import Manifest
 from figlang.release import averaging, card, narrowing
 from figlang.reports import showing
-from figlang.runs import results, systems
+from figlang.runs import results, stages, systems
 from figlang.runs.systems import System
 from figlang.tasks import registry as data
 from figlang.training import displacement, likelihood
@@ -241,10 +241,9 @@ def _origin(run: Path) -> Path | None:
             f"{run} began from {name}, which is not a run or checkpoint; start= also takes LoRA adapters "
             "without a head, and nothing else; leave start= out"
         )
-    folder = local_path(name)
-    if (folder / "model" / MANIFEST).is_file():
-        folder /= "model"
-    if not (folder / MANIFEST).is_file() or manifests.read(str(folder), name, None).settings != began:
+    places = [local_path(name)] if name.startswith(PACKAGE) else stages.near(name, run)
+    folder = next((_export(place) for place in places if stages.identity(place) == began), None)
+    if folder is None:
         raise FiglangError(
             f"{name} is not here as the network that {run} began from; put it back, or leave start= out"
         )

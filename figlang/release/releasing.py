@@ -202,9 +202,11 @@ def _seeds(run: Path, given: Sequence[str], content: Mapping[str, Any]) -> list[
     if content.get("shares"):
         if given:
             raise FiglangError(f"{run} is a mean of several recipes and has no seeds; leave seeds= out")
-        return systems.read(averaged)
+        return systems.read(_averaged(run, averaged))
     beside = [str(path.parent) for path in sorted(run.parent.glob("seed*/metrics.json"))]
     own, others = ([], averaged) if len(averaged) > 1 else ([str(run)], beside)
+    if not given and not own:
+        others = _averaged(run, averaged)
     folders = list(dict.fromkeys([*own, *(str(Path(folder)) for folder in given or others)]))
     runs = systems.read(folders)
     other = [system for system in runs if system.recipe != runs[0].recipe]
@@ -217,6 +219,14 @@ def _seeds(run: Path, given: Sequence[str], content: Mapping[str, Any]) -> list[
     seeds = sorted((system for system in runs if system not in other), key=lambda system: system.seed or 0)
     systems.check_seeds(seeds)
     return seeds
+
+
+def _averaged(run: Path, named: Sequence[str]) -> list[str]:
+    """The folders of the runs that a mean is of."""
+    found = stages.averaged(run, named)
+    if missing := [one for one in found if not one.is_dir()]:
+        raise FiglangError(f"{run} is the mean of {missing[0]} and others, which is not here; put it back")
+    return list(map(str, found))
 
 
 def _check_data(content: dict[str, Any], train: Split, validation: Split) -> None:

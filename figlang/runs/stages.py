@@ -4,7 +4,7 @@ A run says in recipe.json what it was trained on and from which weights. A relea
 recipe.json; its metrics.json and config.yaml say the same.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from figlang.config import PathsConfig, settings_of_data
 from figlang.errors import FiglangError
 from figlang.files import stored
+from figlang.models import manifest as manifests
 from figlang.models.manifest import MANIFEST
 from figlang.tasks import registry as readers
 from figlang.types import Split
@@ -29,12 +30,14 @@ class _Stage:
         data: The settings of the data.
         sha256: Hash of the training file.
         model: The settings of the model. Their `name_or_path` is where training began.
+        start: The identity of the network with which it began (see `identity`); None if it is not known.
     """
 
     file: Path
     data: Any
     sha256: str
     model: Any
+    start: str | None = None
 
 
 def before(run: Path, paths: PathsConfig) -> list[Split]:
@@ -72,28 +75,79 @@ def folder_of(model: str | Path) -> Path | None:
     return next((path for path in (folder, folder.parent) if _is_stage(path)), None)
 
 
+def near(named: str, folder: Path) -> Iterator[Path]:
+    """Where a path may lead that was typed before a folder was written: from here, and from above the folder.
+
+    Args:
+        named: The path. A relative one was typed in a folder that need not be the present one.
+        folder: The folder whose files name it.
+
+    Yields:
+        Paths, whether something is there or not.
+    """
+    path = Path(named).expanduser()
+    yield path
+    if not path.is_absolute():
+        yield from (above / path for above in folder.absolute().parents)
+
+
+def averaged(run: Path, named: Iterable[str]) -> list[Path]:
+    """The folders of the runs that a run is the mean of.
+
+    Args:
+        run: The mean.
+        named: The runs, as its metrics.json names them.
+
+    Returns:
+        A folder for each, in their order. One that is not here is as it is named.
+    """
+    return [next((place for place in near(one, run) if place.is_dir()), Path(one)) for one in named]
+
+
+def identity(folder: Path) -> str | None:
+    """The identity of the training of a run or released checkpoint.
+
+    Args:
+        folder: Its folder.
+
+    Returns:
+        The hash of its settings; None if its network is not there.
+    """
+    model = next((one for one in (folder / "model", folder) if (one / MANIFEST).is_file()), None)
+    return None if model is None else manifests.read(str(model), str(model), None).settings
+
+
 def _is_stage(folder: Path) -> bool:
     released = all((folder / name).is_file() for name in (MANIFEST, METRICS, SETTINGS))
     return released or (folder / RECIPE).is_file()
 
 
 def _source(run: Path) -> Path | None:
-    model = _read(run).model
+    stage = _read(run)
+    model = stage.model
     if (
         not isinstance(model, dict)
         or model.get("init") == "tiny"
         or not isinstance(model.get("name_or_path"), str)
     ):
         return None
-    return next((folder for path in _places(run, model["name_or_path"]) if (folder := folder_of(path))), None)
+    for path in _places(run, model["name_or_path"], stage.start):
+        # Another network may lie there by now.
+        if (folder := folder_of(path)) and (stage.start is None or identity(folder) in (None, stage.start)):
+            return folder
+    return None
 
 
-def _places(run: Path, source: str) -> Iterator[Path]:
+def _places(run: Path, source: str, start: str | None) -> Iterator[Path]:
     """The places where the network may be from which a training began.
 
-    It is at the path that was named, or beside the released checkpoint that was trained from it.
+    It is where the path that was named leads, or beside the released checkpoint that was trained from it.
     """
     yield Path(source)
+    if start is not None:  # it began from a run or a checkpoint, and not from a network as it comes
+        yield from (
+            place for place in near(source, run) if place.is_dir() and place.resolve() != run.resolve()
+        )
     if not (run / RECIPE).is_file():
         yield run.resolve().parent / Path(source).name
 
@@ -102,7 +156,8 @@ def _read(folder: Path) -> _Stage:
     if (folder / RECIPE).is_file():
         recipe = stored.document(folder / RECIPE, stored.RECIPE, GIVE)
         settings = recipe["settings"]
-        return _Stage(folder / RECIPE, settings.get("data"), recipe["data"]["train"], settings.get("model"))
+        data, model = settings.get("data"), settings.get("model")
+        return _Stage(folder / RECIPE, data, recipe["data"]["train"], model, recipe.get("start"))
     document: Any = stored.document(folder / METRICS, stored.DOCUMENT, GIVE)
     train = document.get("data", {}).get("train")
     if train is None:

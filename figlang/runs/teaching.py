@@ -11,8 +11,7 @@ from figlang.config import PathsConfig
 from figlang.errors import FiglangError
 from figlang.files import stored
 from figlang.files.sources import sha256
-from figlang.models import manifest as manifests
-from figlang.models.manifest import MANIFEST, UNTRAINED
+from figlang.models.manifest import UNTRAINED
 from figlang.runs import outputs, spelled, stages, teacher_models
 from figlang.runs.predictions import FORWARD
 from figlang.types import Split
@@ -84,24 +83,16 @@ def hashes(run: Path) -> dict[str, str]:
 
 def _given(run: Path) -> Iterator[tuple[str, Path]]:
     """The hashes and folders of teachers in the settings of a run, or of the runs that it is the mean of."""
-    for one in (run, *map(Path, outputs.finished(run).get("averaged", []))):
+    for one in (run, *stages.averaged(run, outputs.finished(run).get("averaged", []))):
         method = _method(one)
         for named in method.get("teacher") or []:
-            for folder in _near(str(named), one):
+            for folder in stages.near(str(named), one):
                 if (folder / FORWARD).is_file():
                     yield sha256(folder / FORWARD)[:HASH], folder
         for named in method.get("teacher_model") or []:
-            for folder in _near(str(named), one):
+            for folder in stages.near(str(named), one):
                 with suppress(FiglangError):  # no teacher, or its weights were deleted
                     yield teacher_models.identity(str(folder))[:HASH], folder
-
-
-def _near(named: str, folder: Path) -> Iterator[Path]:
-    """Where a path may lead that was typed before `folder` was written: from here, and from above it."""
-    path = Path(named).expanduser()
-    yield path
-    if not path.is_absolute():
-        yield from (above / path for above in folder.absolute().parents)
 
 
 def _method(run: Path) -> Mapping[str, Any]:
@@ -117,7 +108,7 @@ def _systems(folder: Path, paths: PathsConfig) -> Iterator[tuple[str, list[Split
     content = outputs.finished(folder)
     if members := content.get("members"):
         for member in members:
-            near = [one for one in _near(member["folder"], folder) if (one / FORWARD).is_file()]
+            near = [one for one in stages.near(member["folder"], folder) if (one / FORWARD).is_file()]
             same = [one for one in near if sha256(one / FORWARD) == member["sha256"]]
             yield from _systems(same[0], paths) if same else [(spelled.model(member["model"]), None)]
         return
@@ -125,7 +116,8 @@ def _systems(folder: Path, paths: PathsConfig) -> Iterator[tuple[str, list[Split
     trained_on, _, settings = str(content.get("facts", {}).get("trained", "")).rpartition("@")
     if settings == UNTRAINED:
         return
-    run = next((place for place in _places(folder, content) if _settings(place) == settings), None)
+    runs = filter(None, map(stages.folder_of, _places(folder, content)))
+    run = next((one for one in runs if stages.identity(one) == settings), None)
     try:
         found = None if run is None else stages.known(run, trained_on, paths)
     except FiglangError:
@@ -143,11 +135,4 @@ def _places(folder: Path, content: Mapping[str, Any]) -> Iterator[Path]:
     yield folder.absolute().parent.parent
     for word in shlex.split(str(content.get("command", ""))):
         if word.startswith("checkpoint="):
-            yield from _near(word.removeprefix("checkpoint="), folder)
-
-
-def _settings(place: Path) -> str | None:
-    """The identity of the training of a run or released checkpoint; None if the folder is neither."""
-    run = stages.folder_of(place)
-    model = next((one for one in (run / "model", run) if (one / MANIFEST).is_file()), None) if run else None
-    return None if model is None else manifests.read(str(model), str(model), None).settings
+            yield from stages.near(word.removeprefix("checkpoint="), folder)

@@ -203,10 +203,13 @@ def test_seeds_become_one_run_that_can_be_released(
 def test_seeds_that_are_each_averaged_with_their_start_are_released_as_one_recipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "elsewhere").mkdir()
     call(monkeypatch, train_command, "debug=fast", "data.limit=8", f"run={tmp_path}/before")
-    words = ["debug=fast", "data.limit=8", "model.init=pretrained", f"model.name_or_path={tmp_path}/before"]
+    words = ["debug=fast", "data.limit=8", "model.init=pretrained", "model.name_or_path=before"]
     for seed in (0, 1):
+        monkeypatch.chdir(tmp_path)  # where the relative path leads
         call(monkeypatch, train_command, *words, f"seed={seed}", f"run={tmp_path}/on/seed{seed}")
+        monkeypatch.chdir(tmp_path / "elsewhere")
         call(
             monkeypatch,
             average_command,
@@ -237,6 +240,25 @@ def test_seeds_that_are_each_averaged_with_their_start_are_released_as_one_recip
     assert "Averaged in weights: 0.5 × start + 0.5 × one seed." in card
     assert "| seed 1, released | mean ± sd | seed 0 | seed 1 |" in card
     assert "start=0.5" in card
+
+
+def test_a_mean_is_released_from_another_folder_than_that_of_its_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for seed in (0, 1):
+        call(monkeypatch, train_command, "debug=fast", "data.limit=8", f"seed={seed}", f"run=on/seed{seed}")
+    call(monkeypatch, average_command, "on/seed0", "on/seed1", "output=mean")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    words = [f"run={tmp_path}/mean", "name=m", "output=out", "against=[figqa_sample]"]
+    call(monkeypatch, release_command, *words)
+    released = json.loads(Path("out/m/metrics.json").read_text())["release"]
+    assert [one["seed"] for one in released["seeds"]] == [0, 1]
+    shutil.rmtree(tmp_path / "on" / "seed1")
+    with pytest.raises(SystemExit):
+        call(monkeypatch, release_command, *words, "overwrite=true")
+    assert f"{tmp_path}/mean is the mean of on/seed1 and others, which is not here" in capsys.readouterr().err
 
 
 def test_adapters_over_a_network_as_it_comes_shrink(

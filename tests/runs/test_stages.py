@@ -1,0 +1,79 @@
+"""The stages of a training are found wherever a command is given, and no other network is taken for one."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from figlang.config import PathsConfig
+from figlang.errors import FiglangError
+from figlang.runs import stages
+from tests.runs.test_teaching import data, trained
+
+PATHS = PathsConfig()
+
+
+def begun(folder: Path, named: str, before: Path) -> Path:
+    """A run that began from an earlier one, which was named in this way."""
+    run = trained(folder, data(folder.parent, folder.name))
+    recipe = json.loads((run / "recipe.json").read_text())
+    recipe["settings"]["model"] = {"init": "pretrained", "name_or_path": named}
+    recipe["start"] = f"of {before.name}"
+    (run / "recipe.json").write_text(json.dumps(recipe))
+    return run
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """A run and one that began from it, by a path that was typed in another folder than the present one."""
+    (tmp_path / "project" / "runs").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    settings = data(tmp_path / "project", "first")
+    first = trained(tmp_path / "project" / "runs" / "first", settings)
+    return first, begun(tmp_path / "project" / "runs" / "second", "runs/first", first)
+
+
+def test_a_path_that_was_typed_in_another_folder_leads_to_the_stage_before(runs: tuple[Path, Path]) -> None:
+    first, second = runs
+    (train,) = stages.before(second, PATHS)
+    assert train == stages.trained(first, PATHS)
+    assert len(stages.known(second, "first>second", PATHS)) == 2
+
+
+def test_another_network_under_the_same_name_is_not_the_stage_before(
+    runs: tuple[Path, Path], tmp_path: Path
+) -> None:
+    first, second = runs
+    (tmp_path / "elsewhere" / "runs").mkdir()
+    other = trained(tmp_path / "elsewhere" / "runs" / "first", data(tmp_path / "elsewhere", "other"))
+    (other / "model" / "figlang.json").write_text(
+        (other / "model" / "figlang.json").read_text().replace("of first", "of another")
+    )
+    assert stages.before(second, PATHS) == [stages.trained(first, PATHS)]
+    shutil.rmtree(first)
+    assert stages.before(second, PATHS) == []
+    with pytest.raises(FiglangError, match="only the last 1 of these 2 stages are known"):
+        stages.known(second, "first>second", PATHS)
+
+
+def test_a_run_whose_weights_were_deleted_is_still_the_stage_before(runs: tuple[Path, Path]) -> None:
+    first, second = runs
+    shutil.rmtree(first / "model")
+    assert stages.before(second, PATHS) == [stages.trained(first, PATHS)]
+
+
+def test_a_run_is_not_its_own_stage_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    run = begun(tmp_path / "same", "same", Path("same"))
+    assert stages.before(run, PATHS) == []
+
+
+def test_runs_of_a_mean_are_found_from_above_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("on/seed0", "mean", "elsewhere"):
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    found = stages.averaged(tmp_path / "mean", ["on/seed0", "on/seed1"])
+    assert found == [tmp_path / "on" / "seed0", Path("on/seed1")]
