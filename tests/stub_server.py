@@ -189,9 +189,3 @@ def serving(stub: Stub, port: int = 0, one_by_one: bool = False) -> Iterator[Stu
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

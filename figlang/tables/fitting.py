@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate
-from figlang.tables.cells import Cell, Mean, Number, PValue, Range
+from figlang.tables.cells import Cell, Mean
 from figlang.tables.table import Table
 
 Measure = Callable[[str], float]
@@ -139,11 +139,6 @@ def stacked(cell: Cell, text: str, below: bool) -> list[str]:
         value, _, interval = text.partition(" (")
         return [value, f"({interval}"]
     return [text]
-
-
-def is_number(cell: Cell) -> bool:
-    """Whether a cell stands at the right of its column."""
-    return isinstance(cell, int | Estimate | Difference | Mean | Number | PValue | Range)
 
 
 def parts(text: str) -> list[str]:

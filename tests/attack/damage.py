@@ -112,15 +112,6 @@ def line(name: str, number: int = 2, **values: Any) -> Damage:
     return changed(name, change)
 
 
-def replaced_line(name: str, text: bytes, number: int = 2) -> Damage:
-    return changed(
-        name,
-        lambda content: b"\n".join(
-            [*content.splitlines()[: number - 1], text, *content.splitlines()[number:], b""]
-        ),
-    )
-
-
 # What may happen to any file, by name.
 ANY: dict[str, Callable[[str], Damage]] = {
     "missing": missing,
