@@ -125,14 +125,14 @@ def about_pairs(
         )
         for item in items
         for ordered, places in (
-            [_in_order(item, _draw(item, prompt.seed))] if orders == "drawn" else _both(item)
+            [in_order(item, drawn(item, prompt.seed))] if orders == "drawn" else _both(item)
         )
     ]
 
 
 def example(item: Item, prompt: PromptConfig) -> str:
     """An example: an item with its options in a drawn order, and the letter of the gold option."""
-    ordered, _ = _in_order(item, _draw(item, prompt.seed))
+    ordered, _ = in_order(item, drawn(item, prompt.seed))
     return f"{_worded(_template(prompt), ordered)}\n({ascii_uppercase[ordered.gold or 0]})"
 
 
@@ -196,19 +196,33 @@ def _both(item: Item) -> list[tuple[Item, tuple[int, ...]]]:
     _require_two_options(item)
     found = []
     for number, order in enumerate(((0, 1), (1, 0)), start=1):
-        ordered, places = _in_order(item, order)
+        ordered, places = in_order(item, order)
         where = "label hidden" if ordered.gold is None else ("right first", "wrong first")[ordered.gold]
         attributes = {**item.attributes, "order": (where,)}
         found.append((replace(ordered, id=f"{item.id}/{number}", attributes=attributes), places))
     return found
 
 
-def _in_order(item: Item, order: Sequence[int]) -> tuple[Item, tuple[int, ...]]:
-    """Put the options of an item in `order`. Returns the item, and the new position of each option."""
+def in_order(item: Item, order: Sequence[int]) -> tuple[Item, tuple[int, ...]]:
+    """Put the options of an item in another order.
+
+    Args:
+        item: The item.
+        order: The places of its options, in the order in which they are shown.
+
+    Returns:
+        The item, and the new place of each of its options.
+    """
     places = tuple(list(order).index(option) for option in range(len(order)))
     gold = None if item.gold is None else places[item.gold]
     return replace(item, options=tuple(item.options[option] for option in order), gold=gold), places
 
 
-def _draw(item: Item, seed: int) -> list[int]:
+def drawn(item: Item, seed: int) -> list[int]:
+    """An order of the options of an item, which depends on the seed and the item's id only.
+
+    Args:
+        item: The item.
+        seed: The seed of the prompt.
+    """
     return random.Random(f"{seed} {item.id}").sample(range(len(item.options)), len(item.options))

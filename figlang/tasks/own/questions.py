@@ -1,6 +1,5 @@
 """Any number of options with letters, for chat models."""
 
-import random
 from collections.abc import Sequence
 from dataclasses import replace
 from string import ascii_uppercase
@@ -10,7 +9,7 @@ from figlang.errors import FiglangError
 from figlang.tasks import examples
 from figlang.tasks.blind import without
 from figlang.tasks.examples import Pool
-from figlang.tasks.lettered import Lettered, as_shots, instruction, places_of
+from figlang.tasks.lettered import Lettered, as_shots, drawn, in_order, instruction, places_of
 from figlang.tasks.questions import Questions
 from figlang.types import Item
 
@@ -55,22 +54,21 @@ class Choices(Questions):
 
         def example(item: Item) -> str:
             _check_letters(item)
-            shown = _in_order(item, _drawn(item, prompt.seed))
+            shown, _ = in_order(item, drawn(item, prompt.seed))
             return f"{_worded(template, shown)}\n({ascii_uppercase[shown.gold or 0]})"
 
         shots = examples.drawn(items, pool.examples, example, prompt)
         asked = []
         for item in share:
             before = "".join(text + prompt.separator for text in shots[item.id])
-            drawn = _drawn(item, prompt.seed)
-            several = [drawn] if orders == "drawn" else [_turned(item, by) for by in range(len(item.options))]
+            turned = [_turned(item, by) for by in range(len(item.options))]
+            several = [drawn(item, prompt.seed)] if orders == "drawn" else turned
             for number, order in enumerate(several, start=1):
-                shown = _in_order(item, order)
+                shown, places = in_order(item, order)
                 if orders != "drawn":
                     where = "hidden" if shown.gold is None else ascii_uppercase[shown.gold]
                     attributes = {**item.attributes, "letter": (where,)}
                     shown = replace(shown, id=f"{item.id}/{number}", attributes=attributes)
-                places = tuple(order.index(option) for option in range(len(order)))
                 text = _worded(template, shown.hidden() if blind else shown)
                 message = f"{before}{text}\n\n{instruction(len(shown.options))}"
                 asked.append(Lettered(shown, item, places, message, before, as_shots(shots[item.id])))
@@ -107,15 +105,6 @@ def _worded(template: str, item: Item) -> str:
         f"({letter}) {option.strip()}" for letter, option in zip(ascii_uppercase, item.options, strict=False)
     )
     return template.format(metaphor=item.context.strip(), options=listed).lstrip()
-
-
-def _in_order(item: Item, order: Sequence[int]) -> Item:
-    gold = None if item.gold is None else list(order).index(item.gold)
-    return replace(item, options=tuple(item.options[option] for option in order), gold=gold)
-
-
-def _drawn(item: Item, seed: int) -> list[int]:
-    return random.Random(f"{seed} {item.id}").sample(range(len(item.options)), len(item.options))
 
 
 def _turned(item: Item, by: int) -> list[int]:
