@@ -12,7 +12,7 @@ from figlang.errors import FiglangError
 from figlang.files import folders
 from figlang.machine.printing import printable
 from figlang.reports import sweep_figure, sweeping
-from figlang.text.amounts import form
+from figlang.text.amounts import counted, form
 
 
 def conclude(places: Sequence[Path], output: Path | None = None) -> None:
@@ -25,12 +25,17 @@ def conclude(places: Sequence[Path], output: Path | None = None) -> None:
     Raises:
         FiglangError: No run is finished, or a file of a run is damaged.
     """
-    runs, unfinished = sweeping.below(places)
-    if not runs:
-        raise FiglangError(f"no finished training in {', '.join(map(str, places))}; give folders of runs")
+    found, unfinished = sweeping.below(places)
+    if not found:
+        raise FiglangError(_none(places))
+    runs, repeated = sweeping.once(found)
     console = Console()
     table = sweeping.table(runs)
     tables.show([table], table.notes, console)
+    if repeated:
+        named = ", ".join(str(run.folder) for run in repeated)
+        count = counted(len(repeated), "run")
+        _say(console, f"left out, since the same settings and seed are there already: {count}, {named}")
     if unfinished:
         one = "1 run is not finished and is left out; its own command resumes it"
         several = f"{unfinished} runs are not finished and are left out; their own commands resume them"
@@ -41,8 +46,18 @@ def conclude(places: Sequence[Path], output: Path | None = None) -> None:
     if output is not None:
         with folders.replaced(output, "a sweep") as new:
             tables.write([table], new)
-            sweep_figure.draw(runs, new / "sweep")
+            sweep_figure.draw(runs, new / sweeping.TABLE)
         _say(console, str(output))
+
+
+def _none(places: Sequence[Path]) -> str:
+    for place in places:
+        if (place / f"{sweeping.TABLE}.csv").is_file():
+            return (
+                f"{place} holds the table of a sweep, {sweeping.TABLE}.md, and no runs; give the folders of "
+                "the runs"
+            )
+    return f"no finished training in {', '.join(map(str, places))}; give folders of runs"
 
 
 def _say(console: Console, line: str) -> None:

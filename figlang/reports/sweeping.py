@@ -18,6 +18,7 @@ from figlang.text.amounts import counted, typed
 
 # Groups of held-out items below which a difference in loss is mostly chance.
 ENOUGH = 50
+TABLE = "sweep"  # the name of the table, and of its files
 LOSS, ACCURACY = "held-out loss", "held-out accuracy"
 
 
@@ -58,6 +59,23 @@ def below(folders: Iterable[Path]) -> tuple[list[Run], int]:
             else:
                 unfinished += 1
     return list(runs.values()), unfinished
+
+
+def once(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
+    """Runs without those that repeat an earlier one, since a mean over seeds counts each seed once.
+
+    Args:
+        runs: Finished trainings.
+
+    Returns:
+        The first run of every setting and seed; the runs that repeat one of these.
+    """
+    kept: list[Run] = []
+    repeated: list[Run] = []
+    for run in runs:
+        known = any(run.seed == other.seed and run.settings == other.settings for other in kept)
+        (repeated if known else kept).append(run)
+    return kept, repeated
 
 
 def _read(folder: Path) -> Run:
@@ -129,7 +147,7 @@ def table(runs: Sequence[Run]) -> Table:
     alike = {_seeds(members) for members in groups.values()}
     of = counted(len(runs), "run") + (f" of seeds {min(alike)}" if len(alike) == 1 else "")
     return Table(
-        "sweep",
+        TABLE,
         f"{of}, evaluated on {evaluated}",
         tuple(columns[place] for place in kept),
         tuple(tuple(row[place] for place in kept) for row in rows),
