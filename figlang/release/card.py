@@ -139,12 +139,12 @@ def _results(document: Mapping[str, Any]) -> list[str]:
     if "gain" in document:
         unseen, gain = Estimate(**document["blind"]["accuracy"]), Difference(**document["gain"])
         rows.append(
-            f"| {BLIND} | {percent(unseen.value)} | {100 * unseen.low:.1f} – {100 * unseen.high:.1f} | "
-            f"{unseen.n} |  |"
+            f"| {BLIND} | {percent(unseen.value)} | {100 * unseen.low:.1f} – "
+            f"{100 * unseen.high:.1f}{mark(unseen)} | {unseen.n} |  |"
         )
         rows.append(
-            f"| {GAIN} | {100 * gain.value:+.2f} | {100 * gain.low:+.1f} – {100 * gain.high:+.1f} | {gain.n} "
-            "|  |"
+            f"| {GAIN} | {100 * gain.value:+.2f} | {100 * gain.low:+.1f} – {100 * gain.high:+.1f}{mark(gain)} "
+            f"| {gain.n} |  |"
         )
     if (estimate := as_row(document.get("clean", {}), "accuracy")) is not None:
         interval = f"{100 * estimate.low:.1f} – {100 * estimate.high:.1f}{mark(estimate)}"

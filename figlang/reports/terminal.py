@@ -77,8 +77,8 @@ def summary(
         table.add_row(BLIND, *_cells(estimate))
     if "gain" in content:
         gain = Difference(**content["gain"])
-        points, interval = f"{100 * gain.value:+.2f}", f"{100 * gain.low:+.1f} – {100 * gain.high:+.1f}"
-        table.add_row(GAIN, points, interval, str(gain.n), "–", p_value(gain.p))
+        interval = f"{100 * gain.low:+.1f} – {100 * gain.high:+.1f}{mark(gain)}"
+        table.add_row(GAIN, f"{100 * gain.value:+.2f}", interval, str(gain.n), "–", p_value(gain.p))
     others = (
         (content.get("clean", {}), "accuracy", CLEAN),
         (content.get("three_way", {}), "accuracy", "three-way accuracy"),

@@ -51,6 +51,20 @@ def test_the_hubs_own_reader_finds_the_results_of_a_released_checkpoint(folder: 
         assert (result.dataset_name, result.dataset_split) == ("Fig-QA, dev", "validation")
 
 
+def test_every_interval_of_few_clusters_is_marked_on_a_card() -> None:
+    manifest, document = read(CHECKPOINTS[0])
+    few: dict[str, Any] = {
+        **document,
+        "blind": {**document["blind"], "accuracy": {**document["blind"]["accuracy"], "clusters": 9}},
+        "gain": {**document["gain"], "clusters": 9},
+    }
+    for content, marks in ((document, 0), (few, 1)):
+        lines = card.card(manifest, content).splitlines()
+        for heading in ("blind accuracy", "gain over blind"):
+            row = next(line for line in lines if line.startswith(f"| {heading} |"))
+            assert row.count("†") == marks, row
+
+
 def test_what_is_not_known_is_left_out() -> None:
     manifest, document = read(CHECKPOINTS[0])
     settings = document["data"]["settings"]

@@ -166,7 +166,7 @@ def test_no_number_is_cut_in_a_terminal_of_80_columns() -> None:
     numbers = "100.00 % 99.1 – 100.0 † {} 50.00 % < 0.001"
     assert line(screen, "accuracy").startswith(numbers.format("10940"))
     assert line(screen, "objects") == numbers.format("10940 of 10940")
-    assert line(screen, "gain over blind") == "+50.00 -45.7 – +56.8 10940 – < 0.001"
+    assert line(screen, "gain over blind") == "+50.00 -45.7 – +56.8 † 10940 – < 0.001"
 
 
 def test_the_best_comparable_number_stands_beside_the_metric() -> None:
