@@ -12,9 +12,10 @@ from typing import Any
 
 from figlang.errors import FiglangError
 from figlang.runs import recomputed, systems
+from figlang.runs.names import flat
 from figlang.statistics.metrics import as_row, spread
 from figlang.tables import Cell, Mean, Table
-from figlang.text.amounts import counted, typed
+from figlang.text.amounts import counted
 
 # Groups of held-out items below which a difference in loss is mostly chance.
 ENOUGH = 50
@@ -83,21 +84,11 @@ def _read(folder: Path) -> Run:
     settings = systems.read_recipe(folder)["settings"]
     return Run(
         folder,
-        _flat({name: value for name, value in settings.items() if name != "seed"}),
+        flat({name: value for name, value in settings.items() if name != "seed"}),
         int(settings["seed"]),
         content.get("training", {}).get("selected") or {},
         content,
     )
-
-
-def _flat(settings: Mapping[str, Any], above: str = "") -> dict[str, str]:
-    flat: dict[str, str] = {}
-    for name, value in settings.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{above}{name}.")
-        else:
-            flat[f"{above}{name}"] = typed(value) if isinstance(value, float) else str(value)
-    return flat
 
 
 def varying(runs: Sequence[Run]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from figlang.errors import FiglangError
 from figlang.runs import spelled
+from figlang.text.amounts import typed
 
 # Properties in the order in which they are tried, with their headings in a legend.
 HEADINGS = {
@@ -50,6 +51,8 @@ class Described(Protocol):
     def content(self) -> Mapping[str, Any]: ...
     @property
     def seed(self) -> int | None: ...
+    @property
+    def settings(self) -> Mapping[str, str]: ...
 
 
 def properties(content: Mapping[str, Any]) -> dict[str, str]:
@@ -94,10 +97,10 @@ def _prompt(prompt: str) -> str:
 def short(systems: Sequence[Described]) -> list[str]:
     """A name for each system.
 
-    A property is added where names would be the same without it. If most systems are alike in the training,
-    only the others say it. If some reply with letters, which is another measure than scores, each system
-    says its scoring. A name that was given by `name=` is kept. If nothing tells two systems apart, the names
-    are their folders.
+    A property is added where names would be the same without it, and then a setting of the training, for
+    example `method.lr=0.001`. If most systems are alike in the training, only the others say it. If some
+    reply with letters, which is another measure than scores, each system says its scoring. A name that was
+    given by `name=` is kept. Systems that nothing tells apart have their folders as names.
     """
     found = [properties(system.content) for system in systems]
     names = [each["model"] for each in found]
@@ -107,15 +110,35 @@ def short(systems: Sequence[Described]) -> list[str]:
         order.remove("scoring")
     for key in order:
         names = _told(names, [each.get(key, "") for each in found], key)
-    if len(set(names)) < len(names):
-        names = [
-            name if system.seed is None else f"{name}, seed {system.seed}"
-            for name, system in zip(names, systems, strict=True)
-        ]
+    for key in dict.fromkeys(key for system in systems for key in system.settings):
+        values = [f"{key}={system.settings[key]}" if key in system.settings else "" for system in systems]
+        names = _told(names, values, key)
+    names = _told(names, ["" if each.seed is None else f"seed {each.seed}" for each in systems], "seed")
     names = [given(system.content) or name for name, system in zip(names, systems, strict=True)]
-    if len(set(names)) < len(names):
-        return [_folder(system, systems) for system in systems]
-    return names
+    count = Counter(names)
+    return [
+        name if count[name] == 1 else _folder(system, systems)
+        for name, system in zip(names, systems, strict=True)
+    ]
+
+
+def flat(settings: Mapping[str, Any], above: str = "") -> dict[str, str]:
+    """Nested settings as people type them.
+
+    Args:
+        settings: The settings, for example those of a recipe.json.
+        above: The name of the group that they are in, with a dot behind it.
+
+    Returns:
+        `group.name` to value.
+    """
+    found: dict[str, str] = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{above}{name}.")
+        else:
+            found[f"{above}{name}"] = typed(value) if isinstance(value, float) else str(value)
+    return found
 
 
 def _told(names: Sequence[str], values: Sequence[str], key: str) -> list[str]:

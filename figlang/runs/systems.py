@@ -1,7 +1,7 @@
 """Finished evaluations as systems: with names that tell them apart, and pooled over seeds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ class System:
         content: Its metrics.json; for a bare predictions file, the metrics of that file.
         predictions: Its predictions.
         recipe: Identifies everything that made it except the seed, so that its seeds can be pooled.
+        settings: The settings of its training without the seed, `group.name` to value; empty if they are not
+            known, or if nothing was trained.
     """
 
     name: str
@@ -38,6 +40,7 @@ class System:
     content: Mapping[str, Any]
     predictions: tuple[Prediction, ...]
     recipe: str
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def backward(self) -> tuple[Prediction, ...]:
@@ -174,7 +177,9 @@ def _read(path: Path, join: str | None) -> System:
         content = recomputed.checked(document)
     else:
         content = {"metrics": metrics.measure(predictions), "model": path.stem, "facts": {}}
-    return System(path.name, folder, content, predictions, _recipe(folder, content))
+    training = _training(folder) if content.get("facts") else {}
+    settings = names.flat(training.get("settings", {}))
+    return System(path.name, folder, content, predictions, _recipe(folder, content, training), settings)
 
 
 def read_recipe(run: Path) -> dict[str, Any]:
@@ -186,24 +191,27 @@ def read_recipe(run: Path) -> dict[str, Any]:
     return stored.document(run / "recipe.json", stored.RECIPE, "train the run again, or put the file back")
 
 
-def _recipe(folder: Path, content: Mapping[str, Any]) -> str:
+def _training(folder: Path) -> dict[str, Any]:
+    """The recipe.json of the training behind an evaluation, without the seed; empty if there is none."""
+    for parent in (folder, folder.parent.parent):
+        if (parent / "recipe.json").is_file():
+            recipe = read_recipe(parent)
+            return {
+                **recipe,
+                "settings": {key: value for key, value in recipe["settings"].items() if key != "seed"},
+            }
+    return {}
+
+
+def _recipe(folder: Path, content: Mapping[str, Any], training: Mapping[str, Any]) -> str:
     facts = dict(content.get("facts", {}))
-    own = next(
-        (parent for parent in (folder, folder.parent.parent) if (parent / "recipe.json").is_file()), None
-    )
-    if not facts or (own is None and facts.get("train_seed") is not None):
+    if not facts or (not training and facts.get("train_seed") is not None):
         return str(folder)  # its settings are unknown, so it is not pooled with others
-    settings: dict[str, Any] = {}
-    if own is not None:
-        settings = read_recipe(own)
-        settings = {
-            **settings,
-            "settings": {key: value for key, value in settings["settings"].items() if key != "seed"},
-        }
+    if training:
         facts.pop("trained", None)  # its digest is that of the settings with the seed
         facts.pop("weights", None)
     facts.pop("train_seed", None)
-    return digest([facts, settings, content.get("data_name"), content.get("split")])
+    return digest([facts, training, content.get("data_name"), content.get("split")])
 
 
 def pooled(systems: Sequence[System], rename: Mapping[str, str] | None = None) -> list[Pool]:
@@ -225,11 +233,17 @@ def pooled(systems: Sequence[System], rename: Mapping[str, str] | None = None) -
             members = pools.setdefault(f"{system.recipe} {system.name}", [])
         members.append(system)
     groups = list(pools.values())
-    short = names.short([members[0] for members in groups])
+    short = names.short([_shown(members) for members in groups])
     called = [_called(name, members, rename or {}) for name, members in zip(short, groups, strict=True)]
     if twice := [name for name in called if called.count(name) > 1]:
         raise FiglangError(f"two systems are called {twice[0]}; give them different names by rename=OLD=NEW")
     return [_pool(*each) for each in zip(called, short, groups, strict=True)]
+
+
+def _shown(members: Sequence[System]) -> System:
+    """The first member of a pool; with the folder of all of them, if they lie in one."""
+    first, above = members[0], {member.folder.parent for member in members}
+    return replace(first, folder=first.folder.parent) if len(members) > 1 and len(above) == 1 else first
 
 
 def _called(name: str, members: Sequence[System], rename: Mapping[str, str]) -> str:

@@ -93,13 +93,6 @@ def test_columns_that_are_empty_in_all_rows_are_left_out() -> None:
     assert {len(row) for row in table.rows} == {3}
 
 
-def test_a_rate_is_shown_as_it_is_typed(tmp_path: Path) -> None:
-    assert sweeping._flat({"method": {"lr": 0.0001, "epochs": 3}}) == {
-        "method.lr": "1e-4",
-        "method.epochs": "3",
-    }
-
-
 def test_the_command_has_the_best_value_and_all_its_seeds() -> None:
     assert sweeping.command(FOUR) == "figlang train model=minilm method.lr=0.0001 -m seed=0,1"
     assert sweeping.command(FOUR[::2]) == "figlang train model=minilm method.lr=0.0001 seed=0"

@@ -1,7 +1,7 @@
 """Short names of systems that are shown together."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ class One:
     folder: Path = Path("runs/a")
     seed: int | None = None
     name: str = field(default="a")
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 def one(model: str, trained: str, command: str = "", **facts: str) -> One:
@@ -87,6 +88,37 @@ def test_a_name_says_what_differs_and_no_more(shown: list[One], wanted: list[str
 def test_systems_that_nothing_tells_apart_have_the_names_of_their_folders() -> None:
     shown = [One({"model": "tiny", "facts": FACTS}, Path(f"runs/{name}")) for name in ("a", "b")]
     assert names.short(shown) == ["a", "b"]
+
+
+def test_trainings_that_differ_in_a_setting_say_it_as_it_is_typed() -> None:
+    lr = [names.flat({"method": {"lr": each, "epochs": 8}}) for each in (0.001, 2e-5)]
+    assert lr[1] == {"method.lr": "2e-5", "method.epochs": "8"}
+    shown = [replace(one("tiny", "x@1"), settings=each) for each in lr]
+    assert names.short(shown) == ["tiny, method.lr=0.001", "tiny, method.lr=2e-5"]
+    other = one("other", "x@1")
+    assert names.short([*shown, other])[2] == "other", "only names that are alike say more"
+
+
+def test_only_those_that_nothing_tells_apart_have_the_names_of_their_folders() -> None:
+    alike = [One({"model": "tiny", "facts": FACTS}, Path(f"runs/{name}"), 0) for name in ("a", "b")]
+    shown = [*alike, replace(alike[0], folder=Path("runs/c"), content={"model": "other", "facts": FACTS})]
+    assert names.short(shown) == ["a", "b", "other"]
+
+
+def test_a_pool_that_is_named_by_its_folder_has_the_folder_of_all_its_seeds() -> None:
+    facts = {**FACTS, "train_seed": 0}
+    places = [("a", 0), ("a", 1), ("b", 0)]
+    runs = [
+        systems.System(
+            "x",
+            Path(f"runs/{name}/seed{seed}"),
+            {"model": "tiny", "facts": {**facts, "train_seed": seed}},
+            (),
+            "same recipe",
+        )
+        for name, seed in places
+    ]
+    assert [pool.name for pool in systems.pooled(runs)] == ["a, 2 seeds", "b/seed0"]
 
 
 def test_titles_are_words_of_the_paper_and_a_mixture_is_titled_by_what_was_evaluated() -> None:
