@@ -106,7 +106,7 @@ class Comparison(Shown):
         return [self.ranking, self.table] if len(self.pairs) <= MOST else [self.ranking]
 
     def lines(self) -> list[str]:
-        return [*self.notes, differences.GROUPS]
+        return [*self.notes, *self.ranking.notes]
 
 
 def compare(

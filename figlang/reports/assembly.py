@@ -74,7 +74,8 @@ def _fill(folder: Path, found: Sequence[Chapter], config: ReportConfig) -> None:
 
 def _chapter(members: Sequence[System], config: ReportConfig, chosen: People) -> Chapter:
     first = members[0]
-    name = f"{_called(members)}, {counted(len(first.predictions), 'item')}"
+    called = spelled.together([one.content for one in members]) or first.name
+    name = f"{called}, {counted(len(first.predictions), 'item')}"
     pools = tuple(systems.pooled(members, names.renaming(config.rename)))
     source = next((one for one in members if "data" in one.content), first)
     try:
@@ -102,20 +103,6 @@ def _training(source: System, settings: DataConfig, paths: PathsConfig) -> tuple
         return data.load("train", replace(settings, fold=None), paths).items
     except FiglangError:  # some tasks have no training split
         return ()
-
-
-def _called(members: Sequence[System]) -> str:
-    """Name the items that the systems were evaluated on.
-
-    If the systems call them by different names, the title of the benchmark is used.
-    """
-    known = [one.content for one in members if "data_name" in one.content]
-    if not known:
-        return members[0].name
-    called = list(dict.fromkeys(map(spelled.evaluated, known)))
-    if len(called) == 1:
-        return called[0]
-    return f"{data.task_of(known[0]).title}, {called[0].rpartition(', ')[2]}"
 
 
 def _analysed(chapter: Chapter, config: ReportConfig) -> tuple[Values, str]:

@@ -9,6 +9,7 @@ from figlang.reports import learning, plots
 from figlang.reports.figures import prompt_bars, prompt_series
 from figlang.reports.parts import Chapter, Long, Part, Picture, Section, fitted
 from figlang.reports.terminal import BLIND, GAIN
+from figlang.runs import spelled
 from figlang.runs.systems import Pool, System
 from figlang.statistics.clustered import LEVEL
 from figlang.statistics.comparison import (
@@ -22,11 +23,14 @@ from figlang.statistics.letters import letters
 from figlang.statistics.metrics import Estimate, as_row
 from figlang.tables import Cell, Mean, Number, PValue, Table
 from figlang.tables.drawing import SERIES
+from figlang.text.amounts import counted
 
 MOST = 45  # pairs of systems on the page, those of ten; more are in the files
 PICTURES = 8  # pictures of sets of prompts; further sets have tables only
 BARS = 24  # prompts of a picture; more have no room for their labels
 GROUPS = "Group: systems that share a letter do not differ in accuracy (p by Holm at .05 or above)."
+INTERVALS = "95 % intervals are over pairs (clusters of items that depend on each other)."
+SEEDS = "Seeds of one recipe are one row: the mean over them. Its interval takes seeds as drawn too."
 DIFFERENCE = "difference"
 TESTED = ("only A right / only B right", "p", "p (Holm)")
 PAIRS, AGREEMENT = "pairs", ("same choice", "κ")
@@ -129,8 +133,20 @@ def table(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
         columns = columns[:6] + columns[10:]
         rows = [(*row[:6], *row[10:]) for row in rows]
     return Table(
-        "comparison", "Every two systems", tuple(columns), tuple(rows), notes(pools), optional=OPTIONAL
+        "comparison",
+        f"Every two systems{_on(pools)}",
+        tuple(columns),
+        tuple(rows),
+        notes(pools),
+        optional=OPTIONAL,
     )
+
+
+def _on(pools: Sequence[Pool]) -> str:
+    """The items that all systems have, for a title."""
+    systems = [system for pool in pools for system in pool.systems]
+    called = spelled.together([system.content for system in systems])
+    return f" on {', '.join(filter(None, (called, counted(len(systems[0].predictions), 'item'))))}"
 
 
 def ranking(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
@@ -146,11 +162,17 @@ def ranking(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
         ("group", [*groups]),
         ("pair accuracy", [mean_pair_accuracy(pool.runs) for pool in pools]),
     ]
+    points = ""
     if any(gains := [pool.gain for pool in pools]):
+        points = f", the {GAIN} in points"
         columns += [(BLIND, [_blind(pool) for pool in pools]), (GAIN, [*gains])]
     rows = list(zip(*(cells for _, cells in columns), strict=True))
     names = tuple(name for name, _ in columns)
-    return Table("systems", "Systems", names, tuple(rows[place] for place in order), (GROUPS,))
+    about = [f"Accuracies are in %{points}. {INTERVALS}"]
+    if any(len(pool.systems) > 1 for pool in pools):
+        about.append(SEEDS)
+    ranked = tuple(rows[place] for place in order)
+    return Table("systems", f"Systems{_on(pools)}", names, ranked, (*about, GROUPS))
 
 
 def grouped(count: int, found: Sequence[Compared], order: Sequence[int]) -> list[str]:

@@ -91,7 +91,7 @@ def _columns(chapter: Chapter) -> list[tuple[str, list[Cell]]]:
 def _notes(chapter: Chapter) -> list[str]:
     """Notes that a reader of the results needs."""
     notes = [
-        "95 % intervals are over pairs (clusters of items that depend on each other). A tie counts as wrong.",
+        f"{differences.INTERVALS} A tie counts as wrong.",
         *_pairs(chapter),
     ]
     if any(pool.gain for pool in chapter.pools):

@@ -1,7 +1,7 @@
 """How people write the models, data sets and ways of training that presets name."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from figlang.tasks import registry
@@ -77,6 +77,24 @@ def evaluated(content: Mapping[str, Any]) -> str:
     if settings.get("dataset") == "mix" or (task.name and name.removeprefix(f"{task.name}_") in task.sizes):
         return f"{task.title}, {called}"
     return f"{data(name)}, {called}"
+
+
+def together(contents: Sequence[Mapping[str, Any]]) -> str:
+    """The evaluated items of several systems in words.
+
+    If the systems call them by different names, the title of the benchmark is used.
+
+    Args:
+        contents: Their metrics.json.
+
+    Returns:
+        The words; empty if none of the systems says what it was evaluated on.
+    """
+    known = [content for content in contents if "data_name" in content]
+    called = list(dict.fromkeys(map(evaluated, known)))
+    if len(called) < 2:
+        return called[0] if called else ""
+    return f"{registry.task_of(known[0]).title}, {called[0].rpartition(', ')[2]}"
 
 
 def split_of(content: Mapping[str, Any]) -> str:

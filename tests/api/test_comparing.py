@@ -34,6 +34,23 @@ def test_a_comparison_is_that_of_the_command(tmp_path: Path) -> None:
     assert {"systems.tex", "comparison.csv"} <= {path.name for path in written.iterdir()}
 
 
+def test_tables_of_a_comparison_say_the_items_units_and_intervals(tmp_path: Path) -> None:
+    items = figlang.load("figqa_sample")[:6]
+    model = figlang.open_model("minilm", init="tiny")
+    found = figlang.compare(model.predict(items, name="a"), model.predict(items, name="b"))
+    found.write(tmp_path / "tables")
+    for name, title in (("systems", "Systems"), ("comparison", "Every two systems")):
+        latex = (tmp_path / "tables" / f"{name}.tex").read_text()
+        assert rf"\caption{{{title} on Fig-QA sample, dev, 6 items}}" in latex
+        assert "interval" in latex.lower()
+        assert "pairs (clusters" in latex
+    assert (
+        "Accuracies are in \\%, the gain over blind in points."
+        in (tmp_path / "tables/systems.tex").read_text()
+    )
+    assert all(line in found.lines() for line in found.ranking.notes), "the terminal says it too"
+
+
 def test_other_items_are_not_compared() -> None:
     with pytest.raises(FiglangError):
         figlang.compare(

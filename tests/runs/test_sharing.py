@@ -39,5 +39,5 @@ def test_shared_items_are_compared_as_if_there_were_no_others(tmp_path: Path) ->
     ]
     found, wanted = of_paths([one, two], common=True), of_paths(same)
     assert found.pairs == wanted.pairs
-    assert found.lines()[-2] == "Compared on the 40 items that all systems have: 60 of one, 80 of two."
+    assert found.notes[-1] == "Compared on the 40 items that all systems have: 60 of one, 80 of two."
     assert of_paths(same, common=True).lines() == wanted.lines()
