@@ -2,7 +2,8 @@
 them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 from figlang.reports import differences, elsewhere, legend, pairs, people, plots, ranked, verdict
 from figlang.reports.figures import training_curves
@@ -101,14 +102,36 @@ def _notes(chapter: Chapter) -> list[str]:
             "Seeds of one recipe are one row: the mean over them, and for other metrics mean ± standard "
             "deviation."
         )
-    searched = [(pool.name, pool.systems[0].content["clean"]) for pool in chapter.pools if _searched(pool)]
-    notes += [f"{name}: {cleanness(clean)}" for name, clean in searched[:LISTED]]
+    notes += _of_each(chapter, _clean)[:LISTED]
     notes += [text for pool in chapter.pools for text in _warnings(pool)]
-    return notes + [f"{one.name}: {line}" for one in chapter.systems for line in cautions(one.content)]
+    return notes + _of_each(chapter, cautions)
 
 
-def _searched(pool: Pool) -> bool:
-    return all("clean" in system.content for system in pool.systems)
+def _clean(content: Mapping[str, Any]) -> list[str]:
+    return [cleanness(content["clean"])] if "clean" in content else []
+
+
+def _of_each(chapter: Chapter, told: Callable[[Mapping[str, Any]], Sequence[str]]) -> list[str]:
+    """Sentences about systems, each once, with the systems that it is about before it.
+
+    Args:
+        chapter: The systems.
+        told: The sentences about a metrics.json.
+    """
+    about: dict[str, set[str]] = {}
+    for system in chapter.systems:
+        for line in told(system.content):
+            about.setdefault(line, set()).add(system.name)
+    return [f"{_whose(chapter.pools, names)}: {line}" for line, names in about.items()]
+
+
+def _whose(pools: Sequence[Pool], named: Collection[str]) -> str:
+    """The names of systems; a pool by its own name, if all its seeds are among them."""
+    names: list[str] = []
+    for pool in pools:
+        own = [system.name for system in pool.systems if system.name in named]
+        names += [pool.name] if len(own) == len(pool.systems) else own
+    return "All systems" if len(pools) > 1 and names == [pool.name for pool in pools] else "; ".join(names)
 
 
 def _pairs(chapter: Chapter) -> list[str]:
@@ -124,7 +147,7 @@ def _pairs(chapter: Chapter) -> list[str]:
     more = "" if len(shares) <= LISTED else f" (the first {LISTED} systems)"
     return [
         f"{pairs.SAME} Pairs that would be right at each accuracy if the answers were independent, in %: "
-        f"{', '.join(shares[:LISTED])}{more}."
+        f"{'; '.join(shares[:LISTED])}{more}."
     ]
 
 

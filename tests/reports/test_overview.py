@@ -28,3 +28,26 @@ def test_accuracy_on_clean_items_stands_beside_the_whole(tmp_path: Path) -> None
     with_search, without = list(csv.DictReader(table))[:2]
     assert float(with_search["accuracy, clean items"]) == 1.0
     assert without["accuracy, clean items"] == ""
+
+
+def test_what_is_true_of_several_systems_is_said_once(tmp_path: Path) -> None:
+    sample = registry.load("validation", SAMPLE, PathsConfig())
+    for name, every in (("a", 4), ("b", 3), ("c", 5)):
+        run(tmp_path / name, sample, every, prompt=name)
+    unknown = {"tokens": 9, "items": 1, "scripts": [], "words": []}
+
+    def said(numbers: dict[str, int]) -> list[str]:
+        for name, number in numbers.items():
+            path = tmp_path / name / "metrics.json"
+            content = json.loads(path.read_text()) | {"unknown_tokens": {**unknown, "unknown": number}}
+            path.write_text(json.dumps(content))
+        report(tmp_path / "out", *(str(tmp_path / name) for name in numbers))
+        notes = (tmp_path / "out" / "tables" / "summary.md").read_text().splitlines()
+        return [line for line in notes if "The tokenizer does not know" in line]
+
+    rest = "The tokenizer does not know {} of 9 tokens, in 1 item."
+    assert said({"a": 1, "b": 1, "c": 1}) == [f"All systems: {rest.format(1)}"]
+    assert said({"a": 1, "b": 2, "c": 1}) == [
+        f"tiny, a; tiny, c: {rest.format(1)}",
+        f"tiny, b: {rest.format(2)}",
+    ]
