@@ -11,6 +11,7 @@ from figlang.models import weights
 from figlang.models.formats import FORMATS
 from figlang.runs import teacher_models
 from figlang.tasks import registry
+from figlang.text.amounts import typed
 from figlang.training import saving
 
 log = logging.getLogger("figlang")
@@ -18,6 +19,10 @@ Training = TypeVar("Training", bound=TrainConfig)
 
 # Ways to train whose distance from the start can be measured in weights or products of two matrices.
 PRODUCTS = ("none", "lora", "rslora", "qlora")
+
+# Presets of models for all weights have at most this rate, and most of them far less. Released adapters were
+# trained at higher ones.
+LOWEST_RATE = 1e-4
 
 
 def settled(config: Training) -> Training:
@@ -34,6 +39,17 @@ def settled(config: Training) -> Training:
         if rank() == 0:
             log.info("method.accumulate=1: %s compares all items of a step", asked)
     return replace(config, method=method)
+
+
+def low_rate(config: TrainConfig) -> str:
+    """A warning if the learning rate is one for all weights and adapters are trained; else empty."""
+    rate = config.method.lr
+    if config.peft.name == "none" or config.model.init == "tiny" or rate >= LOWEST_RATE:
+        return ""
+    return (
+        f"method.lr={typed(rate)} is low for adapters, which learn little below {typed(LOWEST_RATE)}; give a "
+        "higher one, for example method.lr=3e-4, or try several by `figlang find_lr`"
+    )
 
 
 def check(config: TrainConfig) -> None:

@@ -22,7 +22,7 @@ from figlang.runs import spelled
 from figlang.runs.training import Run
 from figlang.scoring.encode import padding
 from figlang.text.amounts import counted
-from figlang.training import averaged, likelihood, near_start, saving, selection, throughput
+from figlang.training import agreement, averaged, likelihood, near_start, saving, selection, throughput
 from figlang.training.base import NonFiniteLossError
 from figlang.training.callbacks import Health, History, Preemption
 from figlang.training.datamodule import ChoiceData
@@ -253,6 +253,8 @@ def _announce(config: TrainConfig, run: Run, ready: Prepared, steps: int, traine
     if ready.share < 1:
         share = 100 * ready.share
         log.info("%s trains %.2f %% of the weights, %s of them", config.peft.name, share, f"{trained:,}")
+    if low := agreement.low_rate(config):
+        log.warning(low)
     # Under torchrun the first process may be about to clear the folder.
     anew = config.overwrite or config.resume == "never"
     if not run.checkpoint.exists() or anew:

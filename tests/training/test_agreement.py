@@ -20,6 +20,22 @@ def refused(*words: str) -> str:
     return str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("words", "low"),
+    [
+        ("method.lr=2e-5 peft=lora", True),
+        ("method.lr=2e-5 peft=ia3", True),
+        ("method.lr=1e-4 peft=lora", False),
+        ("method.lr=2e-5", False),
+        ("method.lr=2e-5 peft=lora model.init=tiny", False),
+    ],
+)
+def test_a_rate_for_all_weights_is_said_to_be_low_for_adapters(words: str, low: bool) -> None:
+    said = agreement.low_rate(asked(*words.split()))
+    assert said.startswith("method.lr=2e-5 is low for adapters, which learn little below 1e-4") == low
+    assert bool(said) == low
+
+
 @pytest.mark.parametrize("words", ["direction=both", "negatives=batch"])
 def test_a_card_cuts_no_steps_whose_items_are_compared(words: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
