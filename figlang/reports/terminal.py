@@ -100,7 +100,7 @@ def summary(
     beneath = {} if beside else {name: found for name, found in best.items() if found not in ("", NONE)}
     for line, style in (
         *((printable(line), "yellow") for line in cautions(content)),
-        *((f"published {TITLES[name]}: {found}", "") for name, found in beneath.items()),
+        *((f"best published {TITLES[name]}: {found}", "") for name, found in beneath.items()),
     ):
         console.print(line, style=style, highlight=False, markup=False, emoji=False, soft_wrap=True)
 

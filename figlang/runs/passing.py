@@ -13,7 +13,7 @@ TABLES = (".jsonl", ".json", ".csv", ".tsv", ".eval", ".parquet", ".gz")
 
 
 def results_among(sources: Sequence[str], least: int = 1) -> list[str]:
-    """The sources that can be results. The others are named in a note and passed over.
+    """The sources that can be results. The others, and runs that are not finished, are named and passed over.
 
     A missing path stays, so that it is an error. So does everything if too few sources would be left.
 
@@ -25,7 +25,13 @@ def results_among(sources: Sequence[str], least: int = 1) -> list[str]:
     passed = [source for source in sources if source not in kept]
     if not passed or len(kept) < least:
         return list(sources)
-    log.info("passed over, since they are not results: %s", ", ".join(passed))
+    stopped = [source for source in passed if (Path(source) / "recipe.json").is_file()]
+    others = [source for source in passed if source not in stopped]
+    if stopped:
+        named = ", ".join(stopped)
+        log.warning("left out, since not finished: %s; the command that began a run continues it", named)
+    if others:
+        log.info("passed over, since they are not results: %s", ", ".join(others))
     return kept
 
 

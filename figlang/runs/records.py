@@ -168,7 +168,7 @@ def _item(record: Mapping[str, Any], place: int) -> Item:
     options = _several(record, "options", place)
     if not all(isinstance(option, str) and option.strip() for option in options) or len(options) < 2:
         raise FiglangError(f"record {place}: options must be a list of at least two texts")
-    if not isinstance(context := record.get("context"), str):
+    if not isinstance(context := _needed(record, "context", place), str):
         raise FiglangError(f"record {place}: context must be text")
     name = _name(record, place, default=f"{place}")
     fields: dict[str, Any] = {
@@ -236,8 +236,15 @@ def _text(record: Mapping[str, Any], key: str, place: int, default: str) -> str:
     return text
 
 
+def _needed(record: Mapping[str, Any], key: str, place: int) -> Any:
+    if key not in record:
+        about = f"its keys are {', '.join(map(str, record))}" if record else "it is empty"
+        raise FiglangError(f"record {place} has no {key}; {about}")
+    return record[key]
+
+
 def _several(record: Mapping[str, Any], key: str, place: int) -> Sequence[Any]:
-    value: Any = record.get(key)
+    value: Any = _needed(record, key, place)
     # The members of a set have no order, so that no place is that of the right option.
     odd = isinstance(value, str | Mapping | AbstractSet)
     if odd or not hasattr(value, "__len__") or not len(value):

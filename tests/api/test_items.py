@@ -110,7 +110,10 @@ def test_a_part_of_items_is_items_and_says_so_in_its_signature() -> None:
         ({"context": "a", "options": ["b"]}, "record 1: options must be a list of at least two texts"),
         ({"context": "a", "options": ["b", " "]}, "record 1: options must be a list of at least two texts"),
         ({"context": "a", "options": ["b", 3]}, "record 1: options must be a list of at least two texts"),
-        ({"options": ["b", "c"]}, "record 1: context must be text"),
+        ({"context": None, "options": ["b", "c"]}, "record 1: context must be text"),
+        ({"options": ["b", "c"]}, "record 1 has no context; its keys are options"),
+        ({"context": "a", "option": ["b"]}, "record 1 has no options; its keys are context, option"),
+        ({}, "record 1 has no options; it is empty"),
         (
             {"context": "a", "options": ["b", "c"], "gold": 2},
             "record 1: gold=2 is not a place among 2 options",

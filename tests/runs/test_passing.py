@@ -27,6 +27,18 @@ def test_what_is_not_a_result_is_passed_over_with_a_note(caplog: pytest.LogCaptu
     assert caplog.messages == ["passed over, since they are not results: README.md, empty"]
 
 
+def test_a_seed_that_is_not_finished_is_left_out_with_a_warning(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "figlang")
+    (folder / "empty" / "recipe.json").touch()
+    assert results_among(["README.md", "a", "b", "empty"]) == ["a", "b"]
+    assert [(record.levelname, record.message) for record in caplog.records] == [
+        ("WARNING", "left out, since not finished: empty; the command that began a run continues it"),
+        ("INFO", "passed over, since they are not results: README.md"),
+    ]
+
+
 @pytest.mark.usefixtures("folder")
 def test_what_is_missing_or_needed_stays(caplog: pytest.LogCaptureFixture) -> None:
     assert results_among(["a", "nowhere"]) == ["a", "nowhere"]
