@@ -176,5 +176,5 @@ def of_paths(
         tuple(compared),
         differences.ranking(pools, compared),
         differences.table(pools, compared),
-        (*differences.notes(pools), *([shared] if shared else [])),
+        (*differences.notes(pools, compared), *([shared] if shared else [])),
     )

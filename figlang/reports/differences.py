@@ -47,9 +47,10 @@ OPTIONAL = (
 NOTES = (
     "Differences are A minus B, paired, in points. Interval (95 %) and p come from one test, which takes "
     "pairs (clusters of items that depend on each other) as independent, and seeds too, where several are "
-    "pooled. Where every item is a cluster it is McNemar's test. Only A right / only B right: the number of "
-    "items or pairs. p (Holm): corrected for all comparisons of the table.",
+    "pooled. Where every item is a cluster it is McNemar's test. p (Holm): corrected for all comparisons of "
+    "the table.",
 )
+DISCORDANT = "Only A right / only B right: the number of items or pairs."
 
 
 def compared(chapter: Chapter) -> Section | None:
@@ -65,17 +66,18 @@ def compared(chapter: Chapter) -> Section | None:
     )
 
 
-def notes(pools: Sequence[Pool]) -> tuple[str, ...]:
+def notes(pools: Sequence[Pool], found: Sequence[Compared]) -> tuple[str, ...]:
     """Notes below a comparison; the last ones say if likelihoods were scored in different ways."""
+    about = (*NOTES, *([DISCORDANT] if any(one.items.won is not None for one in found) else []))
     ways = {pool.name: way for pool in pools if (way := _way(pool.systems[0]))}
     if len(set(ways.values())) < 2:
-        return NOTES
+        return about
     listed = "; ".join(f"{name} by {way}" for name, way in ways.items())
     said = f"Scored in different ways: {listed}. A part of each difference may be the scoring's."
     wanted = next(iter(ways.values()))
     other = next(pool for pool in pools if ways.get(pool.name, wanted) != wanted)
     command = _alike(other.systems[0], wanted)
-    return (*NOTES, said, *([f"To score {other.name} like the first: {command}"] if command else []))
+    return (*about, said, *([f"To score {other.name} like the first: {command}"] if command else []))
 
 
 def _way(system: System) -> str:
@@ -118,7 +120,7 @@ def table(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
         *(f"{pairs}{name}" for name in TESTED),
         *AGREEMENT,
     ]
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         (
             pools[one.second].name,
             pools[one.first].name,
@@ -129,15 +131,14 @@ def table(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
         )
         for one in found
     ]
-    if all(one.pairs is None for one in found):
-        columns = columns[:6] + columns[10:]
-        rows = [(*row[:6], *row[10:]) for row in rows]
+    # Without pairs, or where all systems are of several seeds, some columns have no value.
+    kept = [place for place in range(len(columns)) if any(row[place] is not None for row in rows)]
     return Table(
         "comparison",
         f"Every two systems{_on(pools)}",
-        tuple(columns),
-        tuple(rows),
-        notes(pools),
+        tuple(columns[place] for place in kept),
+        tuple(tuple(row[place] for place in kept) for row in rows),
+        notes(pools, found),
         optional=OPTIONAL,
     )
 

@@ -52,11 +52,11 @@ def test_systems_that_were_scored_in_different_ways_get_the_command_that_scores_
     by_command = pool(
         tmp_path, "b", "pmi", "python evaluate.py model=gpt2 scoring=pmi scoring.norm=mean name=x"
     )
-    *_, scored, command = differences.notes([first, by_command])
+    *_, scored, command = differences.notes([first, by_command], ())
     assert scored.startswith("Scored in different ways: a by clean, mean; b by pmi, mean.")
     wanted = "figlang evaluate model=gpt2 scoring=clean scoring.norm=mean name=clean_mean"
     assert command == f"To score b like the first: {wanted}"
     (tmp_path / "figlang.json").write_text(json.dumps({}))
-    *_, command = differences.notes([first, pool(tmp_path, "b", "pmi")])
+    *_, command = differences.notes([first, pool(tmp_path, "b", "pmi")], ())
     assert f"figlang evaluate checkpoint={tmp_path} scoring=clean" in command
-    assert len(differences.notes([first, pool(tmp_path, "b", "clean")])) == 1
+    assert len(differences.notes([first, pool(tmp_path, "b", "clean")], ())) == 1
