@@ -9,7 +9,7 @@ from figlang.reports import learning, plots
 from figlang.reports.figures import prompt_bars, prompt_series
 from figlang.reports.parts import Chapter, Long, Part, Picture, Section, fitted
 from figlang.reports.terminal import BLIND, GAIN
-from figlang.runs import spelled
+from figlang.runs import names, spelled
 from figlang.runs.systems import Pool, System
 from figlang.statistics.clustered import LEVEL
 from figlang.statistics.comparison import (
@@ -168,12 +168,23 @@ def ranking(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
         points = f", the {GAIN} in points"
         columns += [(BLIND, [_blind(pool) for pool in pools]), (GAIN, [*gains])]
     rows = list(zip(*(cells for _, cells in columns), strict=True))
-    names = tuple(name for name, _ in columns)
+    headings = tuple(name for name, _ in columns)
     about = [f"Accuracies are in %{points}. {INTERVALS}"]
     if any(len(pool.systems) > 1 for pool in pools):
         about.append(SEEDS)
+    about += _trained([pools[place] for place in order])
     ranked = tuple(rows[place] for place in order)
-    return Table("systems", f"Systems{_on(pools)}", names, ranked, (*about, GROUPS))
+    return Table("systems", f"Systems{_on(pools)}", headings, ranked, (*about, GROUPS))
+
+
+def _trained(pools: Sequence[Pool]) -> list[str]:
+    """What systems were trained on, if some were trained and others were not, which names need not say."""
+    found = [(pool.name, names.properties(pool.systems[0].content)["trained"]) for pool in pools]
+    trained = [f"{name} ({on})" for name, on in found if on not in ("", spelled.UNTRAINED)]
+    untrained = [name for name, on in found if on == spelled.UNTRAINED]
+    if not (trained and untrained):
+        return []
+    return [f"Trained: {', '.join(trained)}. Untrained: {', '.join(untrained)}."]
 
 
 def grouped(count: int, found: Sequence[Compared], order: Sequence[int]) -> list[str]:

@@ -48,3 +48,22 @@ def test_a_row_of_several_seeds_is_said_to_be_their_mean(tmp_path: Path) -> None
     several, _ = tables(tmp_path / "several", (4, 5), (3,))
     assert differences.SEEDS not in single.notes
     assert differences.SEEDS in several.notes
+
+
+def test_what_is_untrained_beside_trained_systems_is_named(tmp_path: Path) -> None:
+    sample = registry.load("validation", SAMPLE, PathsConfig())
+    trained = run(tmp_path / "trained" / "seed0", sample, 4, seed=0)
+    as_they_come = []
+    for wrong, model in ((3, "mine"), (5, "other")):
+        folder = Path(run(tmp_path / model, sample, wrong, trained="nothing@none"))
+        known = (folder / "metrics.json").read_text(encoding="utf-8")
+        (folder / "metrics.json").write_text(known.replace('"model": "tiny"', f'"model": "{model}"'))
+        as_they_come.append(str(folder))
+
+    def notes(*runs: str) -> tuple[str, ...]:
+        pools = systems.pooled(systems.read(list(runs)))
+        return differences.ranking(pools, every_pair([pool.runs for pool in pools])).notes
+
+    said = "Trained: tiny (sample). Untrained: other, mine."  # the best first, as in the table
+    assert said in notes(trained, *as_they_come)
+    assert not [note for note in notes(*as_they_come) if "ntrained: " in note]
