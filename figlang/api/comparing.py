@@ -29,7 +29,8 @@ class Comparison(Shown):
         ids: The ids of the items.
         pairs: Every two systems, by their places in `names`; differences are those of `second` minus
             `first`.
-        ranking: The systems, the best first, with letters for groups that do not differ.
+        ranking: The systems, the best first, with letters for groups in which no
+            difference was found.
         table: A row for every two systems.
         notes: Sentences that a reader of the tables needs.
     """

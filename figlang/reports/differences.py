@@ -28,7 +28,10 @@ from figlang.text.amounts import counted
 MOST = 45  # pairs of systems on the page, those of ten; more are in the files
 PICTURES = 8  # pictures of sets of prompts; further sets have tables only
 BARS = 24  # prompts of a picture; more have no room for their labels
-GROUPS = "Group: systems that share a letter do not differ in accuracy (p by Holm at .05 or above)."
+GROUPS = (
+    "Group: no difference in accuracy was found between systems that share a letter (p by Holm at .05 or "
+    "above). With few items, large differences are not found either."
+)
 INTERVALS = "95 % intervals are over pairs (clusters of items that depend on each other)."
 SEEDS = "Seeds of one recipe are one row: the mean over them. Its interval takes seeds as drawn too."
 DIFFERENCE = "difference"
@@ -151,7 +154,8 @@ def _on(pools: Sequence[Pool]) -> str:
 
 
 def ranking(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
-    """Rank the systems, the best first. Systems that share a letter do not differ in accuracy."""
+    """Rank the systems, the best first. No difference in accuracy was found between systems that
+    share a letter."""
     accuracies = mean_accuracies([pool.runs for pool in pools])
     shares = [0.0 if one is None else one.value for one in accuracies]
     order = sorted(range(len(pools)), key=lambda place: -shares[place])
@@ -188,7 +192,8 @@ def _trained(pools: Sequence[Pool]) -> list[str]:
 
 
 def grouped(count: int, found: Sequence[Compared], order: Sequence[int]) -> list[str]:
-    """The letters of `count` systems: those that share one do not differ in accuracy."""
+    """The letters of `count` systems: no difference in accuracy was found between those that share
+    one."""
     apart = np.zeros((count, count), bool)
     for one in found:
         apart[one.first, one.second] = apart[one.second, one.first] = one.items_holm < LEVEL

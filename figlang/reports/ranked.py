@@ -22,7 +22,7 @@ class Line:
         name: Its name.
         marks: Its shares by metric.
         kind: What it is.
-        group: Letters of the groups of systems that do not differ from it.
+        group: Letters of the groups that it is in; no difference was found within a group.
         blind: Accuracy of the system with the context hidden, if it was measured.
         elsewhere: Whether it was measured on other items; its marks are hollow.
         note: Where it is from.

@@ -49,17 +49,19 @@ def _next(chapter: Chapter, systems: Sequence[Line]) -> str:
     points = round(100 * sign * found.items.value, 1) + 0  # never "-0.0"
     count = len(chapter.compared)
     corrected = f" after Holm's correction for {count:,} comparisons" if count > 1 else ""
-    sure = "that is sure" if found.items_holm < LEVEL else "that may be chance"
+    sure = "this is more than chance explains" if found.items_holm < LEVEL else "that may be chance"
+    tested = f"p {_p(found.items_holm)}{corrected}"
     alike = sum(each.items_holm >= LEVEL for each in chapter.compared if one in (each.first, each.second))
     shared = ""
     if count > 1:
         shared = (
             f" {alike} of the others cannot be told from it." if alike else " It differs from all others."
         )
-    return (
-        f"It is {points:.1f} points ({100 * low:+.1f} – {100 * high:+.1f}) ahead of "
-        f"{systems[1].name}; {sure} (p {_p(found.items_holm)}{corrected}).{shared}"
-    )
+    alone = "" if count == 1 else ", not corrected"
+    interval = f"95 % interval {100 * low:+.1f} – {100 * high:+.1f}{alone}"
+    if not points:
+        return f"It is level with {systems[1].name} ({interval}; {tested}).{shared}"
+    return f"It is {points:.1f} points ahead of {systems[1].name} ({interval}); {sure} ({tested}).{shared}"
 
 
 def _people(chapter: Chapter, best: Line, lines: Sequence[Line]) -> list[str]:
@@ -71,8 +73,7 @@ def _people(chapter: Chapter, best: Line, lines: Sequence[Line]) -> list[str]:
     theirs = line.marks[METRIC].value
     behind = 100 * (theirs - best.marks[METRIC].value)
     where = ", on other items" if line.elsewhere else ""
-    far = f"{behind:.1f} points more" if behind > 0 else f"{-behind:.1f} points less"
-    return [f"People have {100 * theirs:.1f} % right (published{where}): {far}."]
+    return [f"People have {100 * theirs:.1f} % right (published{where}): {_far(behind, '')}."]
 
 
 def _asked(chapter: Chapter, best: Line, line: Line) -> list[str]:
@@ -88,8 +89,15 @@ def _asked(chapter: Chapter, best: Line, line: Line) -> list[str]:
     if its is None:
         return [f"{sentence}."]
     ahead = 100 * (theirs - its.value)
-    far = f"{ahead:.1f} points more" if ahead > 0 else f"{-ahead:.1f} points less"
-    return [f"{sentence}: {far} than {best.name} on these items."]
+    return [f"{sentence}: {_far(ahead, f' than {best.name}', f' as {best.name}')} on these items."]
+
+
+def _far(points: float, than: str, like: str = "") -> str:
+    """How far people are from a system, as a reader sees it after rounding."""
+    shown = round(points, 1)
+    if not shown:
+        return f"as many{like}"
+    return f"{abs(shown):.1f} points {'more' if shown > 0 else 'less'}{than}"
 
 
 def _p(p: float) -> str:

@@ -12,7 +12,7 @@ from figlang.runs import systems
 from figlang.runs.systems import Pool
 from figlang.tasks import registry
 from figlang.types import Split
-from tests.report_runs import SAMPLE, run
+from tests.report_runs import SAMPLE, report, run
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,8 @@ def test_the_best_of_several_is_set_beside_the_next_and_people(tmp_path: Path, s
     chapter = Chapter("t", pools(tmp_path, sample, 2, 9, 8), {})
     best, second, people = verdict.sentences(chapter, overview.lines(chapter))
     assert best.startswith("Best of 3: tiny, p9 has ")
-    assert "ahead of tiny, p8; that may be chance (p = " in second
+    assert "ahead of tiny, p8 (95 % interval -" in second
+    assert "; that may be chance (p = " in second
     assert second.endswith("1 of the others cannot be told from it.")
     assert people.startswith("People have 94.4 % right (published, on other items): ")
     assert people.endswith("points more.")
@@ -59,10 +60,44 @@ def test_the_number_of_those_that_do_not_differ_is_not_read_from_letters(
     assert verdict.sentences(more, overview.lines(more))[1].endswith(" It differs from all others.")
 
 
-def test_systems_that_are_equal_are_not_less_than_nothing_apart(tmp_path: Path, sample: Split) -> None:
+def test_of_systems_that_are_equal_none_is_ahead(tmp_path: Path, sample: Split) -> None:
     runs = [run(tmp_path / each, sample, 4, prompt=each) for each in ("a", "b")]
     chapter = Chapter("t", tuple(systems.pooled(systems.read(runs))), {})
-    assert verdict.sentences(chapter, overview.lines(chapter))[1].startswith("It is 0.0 points (")
+    _, second, *_ = verdict.sentences(chapter, overview.lines(chapter))
+    assert second.startswith("It is level with tiny, b (95 % interval -")
+    assert second.endswith("; p = 1.000).")
+
+
+def test_the_interval_beside_a_corrected_p_says_that_it_is_not_corrected(
+    tmp_path: Path, sample: Split
+) -> None:
+    chapter = Chapter("t", pools(tmp_path, sample, 2, 9, 8), {})
+    second = verdict.sentences(chapter, overview.lines(chapter))[1]
+    assert ", not corrected); that may be chance (p = " in second
+    assert "after Holm's correction for 3 comparisons)" in second
+    two = Chapter("t", pools(tmp_path / "two", sample, 2, 60), {})
+    alone = verdict.sentences(two, overview.lines(two))[1]
+    assert "corrected" not in alone, "there is one comparison"
+    assert "this is more than chance explains (p < 0.001)" in alone
+
+
+def test_people_with_as_many_right_have_not_less(tmp_path: Path, sample: Split) -> None:
+    chapter = Chapter("t", pools(tmp_path, sample, 4), {})
+    lines = overview.lines(chapter)
+    (system, people) = (next(line for line in lines if line.kind == kind) for kind in ("system", "people"))
+    level = [*lines, replace(people, marks=dict(system.marks))]
+    level.remove(people)
+    assert verdict.sentences(chapter, level)[-1].endswith(" % right (published, on other items): as many.")
+
+
+def test_a_shared_letter_is_not_said_to_show_that_systems_are_equal(tmp_path: Path, sample: Split) -> None:
+    runs = [run(tmp_path / str(wrong), sample, wrong, prompt=f"p{wrong}") for wrong in (8, 9)]
+    page = report(tmp_path / "out", *runs)
+    assert page.count("o difference was found between systems that share a letter") == 1
+    three = report(tmp_path / "three", *runs, run(tmp_path / "2", sample, 2, prompt="p2"))
+    table = (tmp_path / "three" / "tables" / "systems.tex").read_text()
+    assert "no difference in accuracy was found between systems that share a letter" in table
+    assert "do not differ" not in page + three + table
 
 
 def test_without_labels_nothing_is_said(tmp_path: Path, sample: Split) -> None:
