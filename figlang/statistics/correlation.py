@@ -1,4 +1,10 @@
-"""Correlations with correctness and with the model's probability; the intervals respect clusters."""
+"""Correlations with correctness and with the model's probability; the intervals respect clusters.
+
+If all clusters say the same, for example if all points are on a line, there is no error to divide by. Then up
+to 1 - 0.025 ** (1 / G) of further clusters may say the contrary, -1 or 1, as for a share without a failure
+among G cases (Clopper & Pearson 1934, Biometrika 26). Interval and p follow from this. So neither is sure
+where clusters are few.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +13,7 @@ from math import atanh, exp, sqrt, tanh
 import numpy as np
 import scipy
 
-from figlang.statistics.clustered import Array
+from figlang.statistics.clustered import LEVEL, Array
 from figlang.types import Prediction
 
 Z = 1.959963984540054  # normal quantile of a 95 % interval
@@ -45,7 +51,7 @@ def pearson(x: Sequence[float], y: Sequence[float], groups: Sequence[str]) -> Co
 
     If y holds only 0 and 1, this is the point-biserial correlation. Interval and p are of Fisher's z. Its
     variance is over groups, by linearisation. Student's t has one degree of freedom less than there are
-    groups.
+    groups. Without any variance both are those of `_same`.
 
     Args:
         x: A number for each case.
@@ -73,22 +79,26 @@ def pearsons(x_N: Array, y_BN: Array, groups: Sequence[str]) -> list[Correlation
     for part in np.split(varied, range(size, len(varied), size)):
         y_PN = _standard(y_BN[np.ix_(part, order_N)])
         r_P = np.clip((x_N * y_PN).mean(1), -1, 1)
-        line_P = 1 - np.abs(r_P) < ALL  # points on a line leave no variance
+        line_P = 1 - np.abs(r_P) < ALL  # points on a line leave no variance, and their z is infinite
         influence_PN = x_N * y_PN - r_P[:, None] * (x_N**2 + y_PN**2) / 2
         influence_PG = np.add.reduceat(influence_PN, starts_G, axis=1) / n
         inside_P = np.where(line_P, 0.0, r_P)
         error_P = np.sqrt(clusters / (clusters - 1) * (influence_PG**2).sum(1)) / (1 - inside_P**2)
         z_P, reach_P = np.arctanh(inside_P), float(scipy.stats.t.isf(0.025, clusters - 1)) * error_P
-        even_P = error_P < ALL  # every cluster says the same, so that there is no error to divide by
-        p_P = 2 * scipy.stats.t.sf(np.abs(z_P) / np.where(line_P | even_P, 1.0, error_P), clusters - 1)
-        p_P = np.where(even_P, np.abs(z_P) < ALL, p_P)
-        low_P, high_P = (
-            np.where(line_P, r_P, np.tanh(z_P - reach_P)),
-            np.where(line_P, r_P, np.tanh(z_P + reach_P)),
-        )
-        for place, r, low, high, p in zip(part, r_P, low_P, high_P, np.where(line_P, 0.0, p_P), strict=True):
+        same_P = line_P | (error_P < ALL)
+        p_P = 2 * scipy.stats.t.sf(np.abs(z_P) / np.where(same_P, 1.0, error_P), clusters - 1)
+        usual = (np.tanh(z_P - reach_P), np.tanh(z_P + reach_P), p_P)
+        ends = (np.where(same_P, *both) for both in zip(_same(r_P, clusters), usual, strict=True))
+        for place, r, low, high, p in zip(part, r_P, *ends, strict=True):
             correlations[place] = Correlation(float(r), float(low), float(high), float(p), n)
     return correlations
+
+
+def _same(r_P: Array, clusters: int) -> tuple[Array, Array, Array]:
+    """Low and high end of the interval, and p, of correlations that every cluster shows alike."""
+    kept = (LEVEL / 2) ** (1 / clusters)
+    p_P = np.minimum(1, 2 * (1 + np.abs(r_P)) ** -float(clusters))
+    return -1 + (1 + r_P) * kept, 1 - (1 - r_P) * kept, p_P
 
 
 def _standard(values_BN: Array) -> Array:
@@ -99,14 +109,17 @@ def _standard(values_BN: Array) -> Array:
 def spearman(x: Sequence[float], y: Sequence[float]) -> Correlation | None:
     """Spearman's rank correlation of independent cases, with interval and p after Bonett & Wright (2000).
 
+    If the ranks are the same, or opposed, interval and p are those of `_same`.
+
     Returns:
         None if a variable is constant, or with fewer than four cases.
     """
     if len(x) < 4 or len(set(x)) == 1 or len(set(y)) == 1:
         return None
     r, n = float(scipy.stats.spearmanr(x, y).statistic), len(x)
-    if abs(r) >= 1:
-        return Correlation(r, r, r, 0.0, n)
+    if 1 - abs(r) < ALL:
+        low, high, p = (float(value[0]) for value in _same(np.array([r]), n))
+        return Correlation(r, low, high, p, n)
     error = sqrt((1 + r**2 / 2) / (n - 3))
     p = 2 * float(scipy.stats.norm.sf(abs(atanh(r)) / error))
     return Correlation(r, tanh(atanh(r) - Z * error), tanh(atanh(r) + Z * error), p, n)

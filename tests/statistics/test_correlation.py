@@ -4,7 +4,7 @@ from math import log
 
 import numpy as np
 import pytest
-from scipy.stats import bootstrap, pearsonr, pointbiserialr, spearmanr
+from scipy.stats import binomtest, bootstrap, pearsonr, pointbiserialr, spearmanr
 
 from figlang.statistics.correlation import pearson, probability, spearman
 from figlang.types import Prediction
@@ -62,7 +62,27 @@ def test_clusters_that_all_say_the_same_leave_no_error() -> None:
     tied = pearson([0, 0, 0, 1] * 3, [0, 0, 1, 1] * 3, groups)
     assert tied is not None
     assert tied.r == pytest.approx(3**-0.5)
-    assert tied.p == pytest.approx(0, abs=1e-12)
+    assert tied.p > 0.05, "three clusters show nothing for sure"
+    assert tied.low < 0 < tied.r < tied.high
+    many = pearson([0, 0, 0, 1] * 99, [0, 0, 1, 1] * 99, [str(place // 4) for place in range(396)])
+    assert many is not None
+    assert many.p < 1e-12
+    assert (many.low, many.high) == pytest.approx((many.r, many.r), abs=0.06)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("n", [4, 5, 6, 40])
+def test_points_on_a_line_are_as_sure_as_a_sign_test_of_as_many_cases(n: int, sign: int) -> None:
+    """Three items gave p < 0.001 and an interval from 1.00 to 1.00."""
+    x, y = list(range(n)), [sign * value for value in range(n)]
+    exact = binomtest(n, n)
+    low = 2 * exact.proportion_ci(method="exact").low - 1
+    for found in (pearson(x, y, [str(value) for value in x]), spearman(x, y)):
+        assert found is not None
+        assert found.r == pytest.approx(sign)
+        assert found.p == pytest.approx(exact.pvalue)
+        assert sorted((sign * found.low, sign * found.high)) == pytest.approx([low, 1])
+        assert (found.low <= 0 <= found.high) == (found.p >= 0.05)
 
 
 def test_a_constant_has_no_correlation() -> None:
