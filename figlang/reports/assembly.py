@@ -74,7 +74,7 @@ def _fill(folder: Path, found: Sequence[Chapter], config: ReportConfig) -> None:
 
 def _chapter(members: Sequence[System], config: ReportConfig, chosen: People) -> Chapter:
     first = members[0]
-    called = spelled.together([one.content for one in members]) or first.name
+    called = spelled.together([one.content for one in members]) or _unnamed(members)
     name = f"{called}, {counted(len(first.predictions), 'item')}"
     pools = tuple(systems.pooled(members, names.renaming(config.rename)))
     source = next((one for one in members if "data" in one.content), first)
@@ -103,6 +103,14 @@ def _training(source: System, settings: DataConfig, paths: PathsConfig) -> tuple
         return data.load("train", replace(settings, fold=None), paths).items
     except FiglangError:  # some tasks have no training split
         return ()
+
+
+def _unnamed(members: Sequence[System]) -> str:
+    """Name items by the systems that were evaluated on them, if nothing else names them."""
+    first, *others = (one.name for one in members)
+    if not others:
+        return first
+    return f"data of {first} and {others[0] if len(others) == 1 else f'{len(others)} others'}"
 
 
 def _analysed(chapter: Chapter, config: ReportConfig) -> tuple[Values, str]:

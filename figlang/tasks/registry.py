@@ -84,7 +84,8 @@ def task_of(content: Mapping[str, Any]) -> Task:
             settings of its data or, in the oldest ones, the attributes in it show the task.
 
     Returns:
-        The task. If it is not installed, a task with all defaults, with which numbers can be read.
+        The task. If it is not installed, or if no evaluation wrote the content and no attribute shows the
+            task, a task with all defaults, with which numbers can be read.
     """
     if content.get("task") == "":
         return Task()  # results of another tool
@@ -96,7 +97,11 @@ def task_of(content: Mapping[str, Any]) -> Task:
     attributes = content.get("metrics", {}).get("accuracy_by", {})
     if "question" in attributes:
         return TASKS["miqa"]
-    return TASKS["munch"] if "form" in attributes else unknown()
+    if "form" in attributes:
+        return TASKS["munch"]
+    # Rows that no evaluation of figlang wrote have no signature. They may be of any benchmark, so nothing
+    # that was published about one belongs beside them.
+    return unknown() if "signature" in content or "commonsense" in attributes else Task()
 
 
 def scales() -> dict[str, Scale]:

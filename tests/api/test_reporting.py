@@ -6,6 +6,7 @@ import pytest
 
 import figlang
 from figlang.errors import FiglangError
+from tests.api.rows import predictions
 
 
 def test_a_report_from_memory_and_from_folders(tmp_path: Path) -> None:
@@ -47,3 +48,24 @@ def test_own_items_are_kept_with_their_predictions_and_shown_in_a_report(tmp_pat
         figlang.Predictions.read(folder)
     assert figlang.load("figqa_sample", limit=2).words
     assert not figlang.open_model("minilm", init="tiny").predict(figlang.load("figqa_sample", limit=2)).items
+
+
+def test_nothing_published_stands_beside_rows_that_name_no_benchmark(tmp_path: Path) -> None:
+    """Fig-QA's people and their errors stood in the table of errors in common of any own rows."""
+    figlang.report([predictions(3, "one"), predictions(2, "two")], tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Errors in common" in page
+    assert "GPT-3" not in page
+    written = list((tmp_path / "out" / "tables").glob("*.md"))
+    assert written
+    assert not [path.name for path in written if "published" in path.read_text(encoding="utf-8")]
+
+
+def test_items_that_nothing_names_are_not_called_by_the_name_of_one_of_several_systems(
+    tmp_path: Path,
+) -> None:
+    systems = [predictions(wrong, name) for wrong, name in ((3, "one"), (2, "two"), (4, "three"))]
+    for count, title in ((2, "data of one and two, 6 items"), (3, "data of one and 2 others, 6 items")):
+        figlang.report(systems[:count], tmp_path / str(count))
+        summary = (tmp_path / str(count) / "tables" / "summary.md").read_text(encoding="utf-8")
+        assert summary.startswith(f"**Results on {title}**")
