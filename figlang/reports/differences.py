@@ -34,6 +34,11 @@ GROUPS = (
 )
 INTERVALS = "95 % intervals are over pairs (clusters of items that depend on each other)."
 SEEDS = "Seeds of one recipe are one row: the mean over them. Its interval takes seeds as drawn too."
+PROMPT_BARS = "Thin bars: 95 % intervals over clusters of items; dotted: chance, if it is known."
+CURVE_BARS = (
+    "Bars: the 95 % interval over clusters of items for one seed, and ± one standard deviation for several; "
+    "dots: single seeds; dotted: chance."
+)
 DIFFERENCE = "difference"
 TESTED = ("only A right / only B right", "p", "p (Holm)")
 PAIRS, AGREEMENT = "pairs", ("same choice", "κ")
@@ -230,7 +235,12 @@ def sizes(chapter: Chapter) -> Section | None:
     ]
     if len(found) <= len(SERIES):  # more lines could not be told apart
         parts.insert(
-            0, Picture("learning_curve", "Accuracy by number of training items.", plots.learning_curve(found))
+            0,
+            Picture(
+                "learning_curve",
+                f"Accuracy by number of training items. {CURVE_BARS}",
+                plots.learning_curve(found),
+            ),
         )
     return Section("Learning curve", tuple(parts))
 
@@ -247,7 +257,11 @@ def prompts(chapter: Chapter) -> Section | None:
     for place, (title, each) in enumerate(prompt_series([system.content for system in chapter.systems])):
         name = f"prompts-{place + 1}"
         if place < PICTURES and len(each) <= BARS:
-            parts.append(Picture(name, "Accuracy and pair accuracy by prompt.", prompt_bars(each, title)))
+            parts.append(
+                Picture(
+                    name, f"Accuracy and pair accuracy by prompt. {PROMPT_BARS}", prompt_bars(each, title)
+                )
+            )
         rows: list[tuple[Cell, ...]] = []
         for label, accuracy, pairs in each:
             rows.append((label.replace("\n", " "), accuracy, pairs, *_published(label, published)))

@@ -29,13 +29,13 @@ LINES = {
 
 
 def curves(
-    rows: Sequence[tuple[int, int, str, str, float]], chance: float, folder: Path, evaluated: str
+    rows: Sequence[tuple[int, int, str, str, float]], chance: float | None, folder: Path, evaluated: str
 ) -> None:
     """Loss and accuracy over the steps as SVG and PNG.
 
     Args:
         rows: The rows of log.csv (step, epoch, split, metric, value).
-        chance: Accuracy of guessing.
+        chance: Accuracy of guessing; None if it is not known.
         folder: Where the figures are written.
         evaluated: The name of the evaluated split in words.
     """
@@ -44,7 +44,7 @@ def curves(
 
 
 def training_curves(
-    rows: Sequence[tuple[int, int, str, str, float]], chance: float, evaluated: str = "validation"
+    rows: Sequence[tuple[int, int, str, str, float]], chance: float | None, evaluated: str = "validation"
 ) -> dict[str, Any]:
     """The figures of loss and accuracy, from the rows of log.csv (step, epoch, split, metric, value)."""
     series: dict[tuple[str, str], list[tuple[int, float]]] = {}
@@ -68,8 +68,9 @@ def training_curves(
                     )
                     ends.append((*points[-1], label.format(evaluated), colour))
             if name == "accuracy":
-                axes.axhline(chance, color=MUTED, linewidth=0.9, linestyle=":")
                 axes.set_ylim(0, 1.02)
+            if name == "accuracy" and chance is not None:
+                axes.axhline(chance, color=MUTED, linewidth=0.9, linestyle=":")
                 ends.append((max((x for x, *_ in ends), default=1), chance, "chance, items", MUTED))
             axes.set_xlabel("optimizer step")
             axes.set_ylabel(name)
@@ -158,7 +159,7 @@ def _prompt_title(content: Mapping[str, Any]) -> str:
 
 
 def prompt_bars(bars: Sequence[tuple[str, Estimate, Estimate | None]], title: str) -> Any:
-    """Accuracy and pair accuracy by prompt, each with its interval; dotted lines are chance.
+    """Accuracy and pair accuracy by prompt, each with its interval; dotted lines are chance, if it is known.
 
     The figure grows with the number of bars and the width of their labels.
     """
@@ -173,8 +174,8 @@ def prompt_bars(bars: Sequence[tuple[str, Estimate, Estimate | None]], title: st
     ends = []
     for label, colour, placed in shown:
         if placed:
-            chance = placed[0][1].chance or 0.0
-            ends.append((len(bars) - 0.4, chance, f"chance, {label}", colour))
+            if (chance := placed[0][1].chance) is not None:
+                ends.append((len(bars) - 0.4, chance, f"chance, {label}", colour))
             ends.append((len(bars) - 0.4, placed[-1][1].value, label, colour))
     labels = [label for label, *_ in bars]
     each = max(BAR, lettering.widest(labels) + 8)
@@ -193,7 +194,8 @@ def prompt_bars(bars: Sequence[tuple[str, Estimate, Estimate | None]], title: st
         for _, colour, placed in shown:
             if placed:
                 _bars(axes, placed, colour)
-                axes.axhline(placed[0][1].chance or 0.0, color=colour, linewidth=0.9, linestyle=":")
+                if (chance := placed[0][1].chance) is not None:
+                    axes.axhline(chance, color=colour, linewidth=0.9, linestyle=":")
         axes.set_xticks(range(len(bars)), labels, fontsize=8)
         figure.text(8 / width, 1 - 8 / height, heading, fontsize=7, va="top", linespacing=1.2)
         drawing.label_ends(axes, ends)

@@ -235,7 +235,11 @@ def confidence(chapter: Chapter) -> Section | None:
             f"Letters in replies say nothing about how sure a system is; left out: {', '.join(named)}."
         )
     columns = ("system", "ECE", "Brier score", "log loss", "n")
-    shown, caption = found[:PANELS], "Accuracy by confidence, 95 % intervals."
+    shown = found[:PANELS]
+    caption = (
+        "Accuracy by probability of the choice, in up to ten bins of equally many items. Bars: 95 % "
+        "intervals over clusters of items; dotted: as likely as right."
+    )
     picture = Picture("calibration", caption, plots.calibration(shown), plots.apart(plots.calibration, shown))
     parts: list[Part] = [fitted(Table("calibration", "Calibration", columns, rows, tuple(notes))), picture]
     if len(found) > PANELS:

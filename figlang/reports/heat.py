@@ -115,7 +115,7 @@ def heat(
 
 
 def _cells(axes: Any, rows: Cells, gains: Gains | None) -> Any:
-    above = [[nan if cell is None else above_chance(cell) for cell in row] for row in rows]
+    above = [[nan if cell is None else _above_chance(cell) for cell in row] for row in rows]
     image = axes.imshow(above, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
     for y, row in enumerate(rows):
         for x, one in enumerate(row):
@@ -134,7 +134,8 @@ def _said(one: Estimate | None, gain: Difference | None) -> str:
     return "\n".join(lines)
 
 
-def above_chance(estimate: Estimate) -> float:
-    """The distance of a share from chance: 0 at chance, 1 if all is right."""
+def _above_chance(estimate: Estimate) -> float:
+    """The distance of a share from chance: 0 at chance, 1 if all is right, -1 if none is."""
     chance = estimate.chance or 0.0
-    return (estimate.value - chance) / (1 - chance)
+    above = estimate.value - chance
+    return above / (chance if above < 0 else 1 - chance)

@@ -281,7 +281,7 @@ def curves(chapter: Chapter) -> Section | None:
     for place, system in enumerate(trained[:TRAININGS]):
         chance = as_row(system.content["metrics"], "accuracy")
         drawn = training_curves(
-            system.history(), (chance.chance or 0.0) if chance else 0.0, spelled.split_of(system.content)
+            system.history(), None if chance is None else chance.chance, spelled.split_of(system.content)
         )
         for name, figure in drawn.items():
             parts.append(Picture(f"{name}-{place + 1}", f"{system.name}: {name} during training.", figure))

@@ -2,8 +2,11 @@
 
 import random
 import string
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from figlang.reports import figures, heat, plots, ranked
@@ -138,3 +141,29 @@ def test_heat_maps_with_long_names_are_neither_cut_nor_crowded(
 def test_long_words_stand_beside_their_bars() -> None:
     counts = {part: {name(place): 30 - place for place in range(25)} for part in ("subject", "object")}
     assert faults(plots.frequencies(counts)) == []
+
+
+def lines_at(axes: Axes) -> list[float]:
+    """The heights of the dotted lines across the axes."""
+    return [float(np.atleast_1d(line.get_ydata())[0]) for line in axes.lines if line.get_linestyle() == ":"]
+
+
+def test_where_guessing_has_no_fixed_rate_no_line_stands_for_it() -> None:
+    """MiQA's pairs, and trainings whose evaluated labels are hidden, had a line of chance at 0 %."""
+    accuracy, pairs = share(3, 9, 0.5), replace(share(2, 9, 0.25), chance=None, p=None)
+    (axes,) = figures.prompt_bars([("a", accuracy, pairs), ("b", accuracy, pairs)], "title").axes
+    assert lines_at(axes) == [0.5]
+    history = [(1, 0, "train", "loss", 0.7), (1, 0, "train", "accuracy", 0.5)]
+    for chance, heights in ((None, []), (1 / 3, [1 / 3])):
+        drawn = figures.training_curves(history, chance)["accuracy"]
+        assert lines_at(drawn.axes[0]) == heights
+        assert any("chance" in text for text, _ in texts(drawn)) == (chance is not None)
+
+
+@pytest.mark.parametrize("options", [2, 3, 5])
+def test_no_item_right_has_the_colour_of_none_right_with_any_number_of_options(options: int) -> None:
+    """With three options it had the colour halfway between chance and none right."""
+    shares = [replace(share(0, 9, 1 / options), value=value) for value in (0.0, 1 / options, 1.0)]
+    axes, _ = heat.heat([shares], ["row"], ["none", "chance", "all"], "title").axes
+    (shown,) = axes.images
+    assert shown.get_array().tolist() == [[pytest.approx(colour, abs=1e-12) for colour in (-1, 0, 1)]]
