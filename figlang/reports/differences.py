@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from figlang.reports import learning, plots
+from figlang.reports import intervals, learning, plots
 from figlang.reports.figures import prompt_bars, prompt_series
 from figlang.reports.parts import Chapter, Long, Part, Picture, Section, fitted
 from figlang.reports.terminal import BLIND, GAIN
@@ -32,7 +32,6 @@ GROUPS = (
     "Group: no difference in accuracy was found between systems that share a letter (p by Holm at .05 or "
     "above). With few items, large differences are not found either."
 )
-INTERVALS = "95 % intervals are over pairs (clusters of items that depend on each other)."
 SEEDS = "Seeds of one recipe are one row: the mean over them. Its interval takes seeds as drawn too."
 PROMPT_BARS = "Thin bars: 95 % intervals over clusters of items; dotted: chance, if it is known."
 CURVE_BARS = (
@@ -52,11 +51,11 @@ OPTIONAL = (
     *AGREEMENT,
     f"{PAIRS}: p",
 )
-NOTES = (
-    "Differences are A minus B, paired, in points. Interval (95 %) and p come from one test, which takes "
-    "pairs (clusters of items that depend on each other) as independent, and seeds too, where several are "
-    "pooled. Where every item is a cluster it is McNemar's test. p (Holm): corrected for all comparisons of "
-    "the table.",
+TEST = (
+    "Differences are A minus B, paired, in points. 95 % intervals and two-sided p come from one score test. "
+    "It takes {} as independent, and seeds too, where several are pooled. Where each of these is one case, "
+    "it is McNemar's test without continuity correction, by Student's t. p (Holm): corrected for all "
+    "comparisons of the table; intervals are not."
 )
 DISCORDANT = "Only A right / only B right: the number of items or pairs."
 
@@ -76,7 +75,7 @@ def compared(chapter: Chapter) -> Section | None:
 
 def notes(pools: Sequence[Pool], found: Sequence[Compared]) -> tuple[str, ...]:
     """Notes below a comparison; the last ones say if likelihoods were scored in different ways."""
-    about = (*NOTES, *([DISCORDANT] if any(one.items.won is not None for one in found) else []))
+    about = (_tested(pools), *([DISCORDANT] if any(one.items.won is not None for one in found) else []))
     ways = {pool.name: way for pool in pools if (way := _way(pool.systems[0]))}
     if len(set(ways.values())) < 2:
         return about
@@ -86,6 +85,14 @@ def notes(pools: Sequence[Pool], found: Sequence[Compared]) -> tuple[str, ...]:
     other = next(pool for pool in pools if ways.get(pool.name, wanted) != wanted)
     command = _alike(other.systems[0], wanted)
     return (*about, said, *([f"To score {other.name} like the first: {command}"] if command else []))
+
+
+def _tested(pools: Sequence[Pool]) -> str:
+    return TEST.format(intervals.unit(pools[0].systems[0].predictions))
+
+
+def _intervals(pools: Sequence[Pool]) -> str:
+    return intervals.note(pools[0].systems[0].predictions)
 
 
 def _way(system: System) -> str:
@@ -178,7 +185,7 @@ def ranking(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
         columns += [(BLIND, [_blind(pool) for pool in pools]), (GAIN, [*gains])]
     rows = list(zip(*(cells for _, cells in columns), strict=True))
     headings = tuple(name for name, _ in columns)
-    about = [f"Accuracies are in %{points}. {INTERVALS}"]
+    about = [f"Accuracies are in %{points}. {_intervals(pools)}"]
     if any(len(pool.systems) > 1 for pool in pools):
         about.append(SEEDS)
     about += _trained([pools[place] for place in order])
@@ -230,9 +237,9 @@ def sizes(chapter: Chapter) -> Section | None:
             cells = [point.metrics.get(metric) for metric in columns[3:]]
             shown = [None if each is None else _over_seeds(each) for each in cells]
             rows.append((name, point.items, max(len(each) for each in cells if each), *shown))
-    parts: list[Part] = [
-        fitted(Table("learning_curve", "Accuracy by number of training items", columns, tuple(rows))),
-    ]
+    about = f"Accuracies are in %. {_intervals(chapter.pools)} Of several seeds: mean ± standard deviation."
+    title = "Accuracy by number of training items"
+    parts: list[Part] = [fitted(Table("learning_curve", title, columns, tuple(rows), (about,)))]
     if len(found) <= len(SERIES):  # more lines could not be told apart
         parts.insert(
             0,
@@ -276,7 +283,8 @@ def prompts(chapter: Chapter) -> Section | None:
             )
         )
         columns = ("prompt", "accuracy", "pair accuracy", *(f"{model}, published" for model in published))
-        parts.append(fitted(Table(name, f"By prompt, {title.splitlines()[0]}", columns, tuple(rows), notes)))
+        about = (f"Accuracies are in %. {_intervals(chapter.pools)}", *notes)
+        parts.append(fitted(Table(name, f"By prompt, {title.splitlines()[0]}", columns, tuple(rows), about)))
     return Section("Prompts", tuple(parts)) if parts else None
 
 

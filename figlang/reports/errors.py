@@ -10,7 +10,8 @@ PEOPLE = "people"
 LISTED = 20  # items that are shown; all of them are in the item browser
 NOTE = (
     "Expected: number of shared errors if the errors were independent. phi: correlation of the errors, 0 if "
-    "they are independent; its interval is over clusters of items."
+    "they are independent; its 95 % interval is over clusters of items and not corrected for the number of "
+    "rows."
 )
 ALIKE = "Systems whose errors are most alike come first."
 
@@ -56,7 +57,7 @@ def common(chapter: Chapter, people: dict[str, int | None]) -> Section | None:
         "95 % CI",
     )
     title = f"Errors in common{f' ({published.place})' if published.place else ''}"
-    notes = (NOTE, ALIKE) if many else (NOTE,)
+    notes = (NOTE, *([ALIKE] if many else []), *chapter.single)
     parts: list[Part] = [fitted(Table("errors_in_common", title, columns, tuple(rows), notes))]
     if published.remark and not people:
         parts.append(Prose(published.remark, "note"))

@@ -4,20 +4,23 @@ calibration."""
 from collections.abc import Mapping, Sequence
 
 from figlang.machine import bars
-from figlang.reports import plots
+from figlang.reports import intervals, plots
 from figlang.reports.parts import Chapter, Long, Part, Picture, Prose, Section, fitted
 from figlang.statistics import breakdown
 from figlang.statistics.calibration import calibration
 from figlang.statistics.comparison import mean_accuracies
 from figlang.statistics.correlation import Correlation, replied
-from figlang.statistics.metrics import Estimate
+from figlang.statistics.metrics import Estimate, by_group
 from figlang.statistics.reliance import Alone, Reliance, alone, factors, reliance
 from figlang.tables import Cell, Mean, Number, PValue, Range, Table
-from figlang.tasks.task import Beside, Task
+from figlang.tasks.task import Beside
 from figlang.types import QUANTITIES
 
 Values = Mapping[str, Mapping[str, Sequence[str]]]  # attribute: item id: values
-INTERVALS = "Intervals and p are over clusters of items."
+INTERVALS = (
+    "95 % intervals and two-sided p (that a correlation is 0) are over clusters of items. They are not "
+    "corrected for the number of correlations."
+)
 
 
 def attributes(chapter: Chapter, linguistic: Values, reason: str) -> Section | None:
@@ -53,7 +56,10 @@ def _breakdown(chapter: Chapter, name: str, values: Mapping[str, Sequence[str]])
         (value, cell.estimate.n, *(each[value].estimate if value in each else None for each in cells))
         for value, cell in cells[0].items()
     )
-    notes = []
+    known = by_group(chapter.systems[0].predictions).values()
+    notes = [f"Accuracies are in %. {intervals.note(chapter.systems[0].predictions)}"]
+    if sum(cell.estimate.n for cell in cells[0].values()) > sum(map(len, known)):
+        notes.append("An item with several values is in several rows.")
     if any(cell.merged for cell in cells[0].values()):
         notes.append(
             f"Values with fewer than {breakdown.FEWEST} items are one row together, in which an item counts "
@@ -119,30 +125,32 @@ def likelihood(chapter: Chapter) -> Section | None:
         measured = [(name, each) for name, each in measured if each.points]
         if measured:
             parts.append(Prose(given_by))
-            parts += _reliance(chapter.task, measured, whose)
+            parts += _reliance(chapter, measured, whose)
     if table := _factors(chapter, per_token):
         parts.append(fitted(table))
     return Section("Reliance on likely answers", tuple(parts)) if parts else None
 
 
-def _reliance(task: Task, measured: Sequence[tuple[str, Reliance]], whose: str) -> list[Part]:
-    beside = task.beside("reliance")
+def _reliance(chapter: Chapter, measured: Sequence[tuple[str, Reliance]], whose: str) -> list[Part]:
+    beside = chapter.task.beside("reliance")
     rows: list[tuple[Cell, ...]] = [
         (name, "here", *_correlation(each.correlation)) for name, each in measured
     ]
     columns = ("system", "regime", "Spearman r", "95 % CI", "p", "pairs")
     note = (
-        "First item of every pair. Intervals after Bonett & Wright (2000). 0: choices do not "
-        "depend on the answer alone."
+        "First item of every pair, so that cases are independent. 95 % intervals and two-sided p (that r is "
+        "0) after Bonett & Wright (2000), not corrected for the number of systems. 0: choices do not depend "
+        "on the answer alone."
     )
+    notes = (note, *chapter.single, *beside.notes)
     title = f"Reliance on {whose} probability of the answer alone{_in_paper(beside)}"
     caption = (
-        f"P(first answer | {task.context}) over the log odds of the answers alone, with regression lines of "
-        "all points; those beyond the limits stand on the edge."
+        f"P(first answer | {chapter.task.context}) over the log odds of the answers alone, with regression "
+        "lines of all points; those beyond the limits stand on the edge."
     )
     shown = measured[:PANELS]
     parts: list[Part] = [
-        fitted(Table("reliance", title, columns, (*rows, *beside.rows), (note, *beside.notes))),
+        fitted(Table("reliance", title, columns, (*rows, *beside.rows), notes)),
         Picture("reliance", caption, plots.reliance(shown), plots.apart(plots.reliance, shown)),
     ]
     if len(measured) > PANELS:
@@ -167,7 +175,8 @@ def _factors(chapter: Chapter, per_token: Mapping[str, Alone]) -> Table | None:
         *(f"P(right answer | {context})", "its 95 % CI", "its p"),
     )
     title = f"Length and answer probability{_in_paper(beside)}"
-    return Table("factors", title, headings, (*rows, *beside.rows), beside.notes or (INTERVALS,))
+    notes = (*beside.notes, INTERVALS, *chapter.single)
+    return Table("factors", title, headings, (*rows, *beside.rows), notes)
 
 
 def _in_paper(beside: Beside) -> str:
@@ -226,11 +235,14 @@ def confidence(chapter: Chapter) -> Section | None:
     )
     notes = [
         "Of softmax(scores). ECE: mean distance of confidence and accuracy over ten bins of equally many "
-        "items; Brier score summed "
-        "over options; log loss in nats. Mean log-probabilities were not made to be probabilities: they "
-        "stay near 0.5.",
+        "items, without ties; with few items it is large for any system. Brier score summed over options; "
+        "log loss in nats. Mean log-probabilities were not made to be probabilities: they stay near 0.5.",
+        *chapter.single,
     ]
-    if named := [pool.name for pool in chapter.pools if replied(pool.systems[0].predictions)]:
+    letters = {pool.name for pool in chapter.pools if replied(pool.systems[0].predictions)}
+    if tied := [name for name, each in measured if each is None and name not in letters]:
+        notes.append(f"Every choice is a tie, so there is no confidence; left out: {', '.join(tied)}.")
+    if named := [pool.name for pool in chapter.pools if pool.name in letters]:
         notes.append(
             f"Letters in replies say nothing about how sure a system is; left out: {', '.join(named)}."
         )

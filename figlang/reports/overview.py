@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from figlang.reports import differences, elsewhere, legend, pairs, people, plots, ranked, verdict
+from figlang.reports import differences, elsewhere, intervals, legend, pairs, people, plots, ranked, verdict
 from figlang.reports.figures import training_curves
 from figlang.reports.parts import Chapter, Part, Picture, Prose, Section, fitted
 from figlang.reports.ranked import Line
@@ -91,8 +91,9 @@ def _columns(chapter: Chapter) -> list[tuple[str, list[Cell]]]:
 
 def _notes(chapter: Chapter) -> list[str]:
     """Notes that a reader of the results needs."""
+    rows = chapter.systems[0].predictions
     notes = [
-        f"{differences.INTERVALS} A tie counts as wrong.",
+        f"Accuracies are in %. {intervals.note(rows)} A tie counts as wrong.",
         *_pairs(chapter),
     ]
     if any(pool.gain for pool in chapter.pools):

@@ -48,6 +48,7 @@ class Long:
     shown: int = 0
 
 
+NAMED = 10  # systems that a note names
 ROWS = 60  # The page shows at most so many rows of a table. Its files have all of them.
 
 Part = Table | Long | Picture | Prose
@@ -96,6 +97,15 @@ class Chapter:
         rows = self.pools[0].systems[0].predictions
         known = [item for row in rows if row.gold is not None and (item := self.items.get(row.id))]
         return surface.measure(known, self.training)
+
+    @property
+    def single(self) -> tuple[str, ...]:
+        """A note for tables of one run a system: which run it is, where there are several seeds."""
+        first = [pool.systems[0].name for pool in self.pools if len(pool.systems) > 1]
+        if not first:
+            return ()
+        more = f" and {len(first) - NAMED} others" if len(first) > NAMED else ""
+        return (f"This table has one run of a system with several seeds: {'; '.join(first[:NAMED])}{more}.",)
 
     @property
     def systems(self) -> list[System]:

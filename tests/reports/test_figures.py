@@ -120,7 +120,7 @@ def test_learning_curves_with_long_names_are_apart(count: int) -> None:
     assert named.count("pair accuracy") == named.count("accuracy") == count
 
 
-@pytest.mark.parametrize("gain", [None, Difference(-0.5, -0.6, -0.4, 9, 0.1)])
+@pytest.mark.parametrize("gain", [None, Difference(-0.5, -0.6, -0.4, 0.1, 9)])
 @pytest.mark.parametrize(("rows", "columns"), sampled([(1, 1), (3, 9), (6, 14), (20, 4)], (1, 1), (6, 14)))
 def test_heat_maps_with_long_names_are_neither_cut_nor_crowded(
     rows: int, columns: int, gain: Difference | None
