@@ -99,10 +99,7 @@ def _notes(chapter: Chapter) -> list[str]:
     if any(pool.gain for pool in chapter.pools):
         notes.append(HIDDEN)
     if any(len(pool.systems) > 1 for pool in chapter.pools):
-        notes.append(
-            "Seeds of one recipe are one row: the mean over them, and for other metrics mean ± standard "
-            "deviation."
-        )
+        notes.append(f"{differences.SEEDS} Other metrics have mean ± standard deviation.")
     notes += _of_each(chapter, _clean)[:LISTED]
     notes += [text for pool in chapter.pools for text in _warnings(pool)]
     return notes + _of_each(chapter, cautions)

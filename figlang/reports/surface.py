@@ -25,8 +25,8 @@ def _table(found: Sequence[surface.Baseline], trained: bool) -> Table | None:
     chance = found[0].accuracy.chance
     rows = tuple((one.rule, one.accuracy.n, one.accuracy, one.ties, one.decided) for one in found)
     notes = [
-        "Rules that see lengths, words and frequencies only. A tie counts as wrong; the last column leaves "
-        "ties out.",
+        "Rules that see lengths, words and frequencies only. Accuracies are in %, with 95 % intervals over "
+        "clusters of items. A tie counts as wrong; the last column leaves ties out.",
         *([] if chance is None else [f"Guessing gets {100 * chance:.1f}."]),
     ]
     if not trained:
