@@ -14,7 +14,7 @@ from figlang.runs import spelled
 from figlang.runs.spelled import UNTRAINED
 from figlang.runs.systems import Pool
 from figlang.statistics.comparison import mean_accuracy, mean_pair_accuracy
-from figlang.statistics.metrics import Estimate, as_row
+from figlang.statistics.metrics import Estimate, as_row, by_group
 from figlang.tables import Cell, Mean, Table
 from figlang.text.amounts import counted
 
@@ -92,10 +92,8 @@ def _columns(chapter: Chapter) -> list[tuple[str, list[Cell]]]:
 def _notes(chapter: Chapter) -> list[str]:
     """Notes that a reader of the results needs."""
     rows = chapter.systems[0].predictions
-    notes = [
-        f"Accuracies are in %. {intervals.note(rows)} A tie counts as wrong.",
-        *_pairs(chapter),
-    ]
+    about = f"Accuracies are in %. {intervals.note(rows)} A tie counts as wrong."
+    notes = [*([about] if by_group(rows) else []), *_pairs(chapter)]  # hidden labels leave no accuracy
     if any(pool.gain for pool in chapter.pools):
         notes.append(HIDDEN)
     if any(len(pool.systems) > 1 for pool in chapter.pools):

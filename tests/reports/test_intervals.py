@@ -104,3 +104,11 @@ def test_a_system_of_ties_is_not_left_out_of_the_calibration_silently(tmp_path: 
     figlang.report(systems, tmp_path / "out")
     said = (tmp_path / "out" / "tables" / "calibration.md").read_text()
     assert "Every choice is a tie, so there is no confidence; left out: two." in said
+
+
+def test_without_labels_nothing_is_said_of_intervals(tmp_path: Path) -> None:
+    own = [{"id": str(place), "gold": None, "scores": [place % 3, 0.5]} for place in range(20)]
+    figlang.report([figlang.Predictions.from_list(own, "one")], tmp_path / "out")
+    said = (tmp_path / "out" / "tables" / "summary.md").read_text()
+    assert "Labels are hidden" in (tmp_path / "out" / "report.html").read_text()
+    assert "interval" not in said
