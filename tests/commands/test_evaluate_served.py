@@ -215,6 +215,8 @@ def test_a_chat_is_asked_in_the_words_it_takes(here: Path, monkeypatch: pytest.M
         ({}, ["model.max_cost=1"], "model.max_cost=1 needs prices"),
         ({}, ["model.key_env=sk-123"], "never a key itself"),
         ({}, ["model.endpoint=http://me:sk-123@localhost/v1"], "keys belong into the variable"),
+        ({}, ["model.extra_body={top_k:20,api_key:sk-123}"], "model.extra_body holds a key in api_key"),
+        ({}, ["model.extra_body={headers:{X-Auth-Token:sk-1}}"], "holds a key in X-Auth-Token"),
         ({}, ["model.endpoint=localhost"], "is not an address"),
         ({}, ["model.endpoint=http://sk-1:99999/v1"], "model.endpoint is not an address"),
         ({}, ["model.endpoint='http://[sk-1/v1'"], "model.endpoint is not an address"),

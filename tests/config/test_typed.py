@@ -160,13 +160,18 @@ def test_words_of_a_protocol_arrive_as_they_are_typed() -> None:
         "model=served",
         "model.name=x",
         "model.endpoint=http://h",
-        "model.extra_body={top_k:20}",
+        "model.extra_body={top_k:20,stop_token:end,prompt_cache_key:figqa,max_tokens:'9'}",
     ]
     config = compose("evaluate", EvaluateConfig, readable(ROOTS["evaluate"], words))
     assert config.protocol is not None
     assert config.protocol.system == "You are a linguist, and brief."
     assert config.protocol.chat_template_kwargs == {"enable_thinking": False}
     assert config.protocol.think_tags == ["<plan>", "</plan>"]
-    assert config.model.extra_body == {"top_k": 20}
+    assert config.model.extra_body == {
+        "top_k": 20,
+        "stop_token": "end",
+        "prompt_cache_key": "figqa",
+        "max_tokens": "9",
+    }, "none of them is a key"
     assert config.scoring is not None
     assert config.scoring.kind == "letter", "protocol= means scoring=letter"

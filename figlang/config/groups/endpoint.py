@@ -1,6 +1,7 @@
 """The fields of `model=served`: a model behind an OpenAI-compatible endpoint."""
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,6 +15,14 @@ from figlang.files.redaction import hide, hide_variable
 KEYLIKE = re.compile(
     r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{16,}|[A-Za-z0-9]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|"
     r"^(?:sk|hf|pk|key)[-_][\w-]{8,}"
+)
+
+# Fields of a request that hold a key, for example {api_key: …} or {headers: {Authorization: …}}. Others end in
+# the same words: a server knows eos_token and prompt_cache_key.
+SECRET = re.compile(
+    r"(?:.*[_-])?(?:api|access|auth|secret|private)[_-]?key|(?:.*[_-])?(?:api|access|auth|bearer|id|refresh)[_-]?token|"
+    r"token|bearer|(?:.*[_-])?(?:secret|password|authorization|credentials?)",
+    flags=re.IGNORECASE,
 )
 
 ADDRESSES = {"anthropic": "https://api.anthropic.com", "google": "https://generativelanguage.googleapis.com"}
@@ -121,6 +130,11 @@ class EndpointConfig(Section):
             raise FiglangError(
                 "model.key_env is the name of an environment variable (OPENAI_API_KEY), never a key itself"
             )
+        if secret := next(_secrets(self.extra_body), None):
+            raise FiglangError(
+                f"model.extra_body holds a key in {secret}, which would be written into results; keys belong "
+                "into the variable that model.key_env names"
+            )
         hide_variable(self.key_env)
         for segment in parts.path.split("/"):
             if KEYLIKE.search(segment):
@@ -145,3 +159,15 @@ class EndpointConfig(Section):
 
 def _differs(given: EndpointConfig, unset: EndpointConfig, name: str) -> bool:
     return hasattr(unset, name) and getattr(given, name) != getattr(unset, name)
+
+
+def _secrets(content: Any) -> Iterator[str]:
+    """The names of fields that hold a key, at any depth."""
+    if isinstance(content, Mapping):
+        for name, value in content.items():
+            if isinstance(value, str) and value and SECRET.fullmatch(str(name)):
+                yield str(name)
+            yield from _secrets(value)
+    elif isinstance(content, list | tuple):
+        for each in content:
+            yield from _secrets(each)
