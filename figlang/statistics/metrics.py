@@ -122,12 +122,14 @@ def same_answer(predictions: Sequence[Prediction]) -> Estimate | None:
 
 
 def first_option(predictions: Sequence[Prediction]) -> Estimate | None:
-    """Share of items whose choice is the first option, if items are asked in every order of their options.
+    """Share of choices that are the first option, if items are asked in every order of their options.
 
     Such items have an attribute `order`. Without a bias for a place, the share is 1 / the number of options.
-    None without such items.
+    An item without a choice (a tie, a reply that cannot be read) does not count, since it would look like a
+    bias for the other options. None without such choices.
     """
-    groups = by_group([prediction for prediction in predictions if "order" in prediction.attributes]).values()
+    asked = [row for row in predictions if "order" in row.attributes and row.choice is not None]
+    groups = by_group(asked).values()
     if not groups:
         return None
     first = [sum(member.choice == 0 for member in members) for members in groups]

@@ -41,7 +41,7 @@ def pair(group: str, first: Sequence[float], second: Sequence[float]) -> list[Pr
 #   c: 1 0  both wrong, flips        d: 0 -  one right, a tie
 #   s: 0    right, no partner
 # Right: 2 + 1 + 0 + 1 + 1 = 5 of 9 items. Pairs right: a, 1 of 4. Flips: a and c, 2 of 4. Same answer: b, 1
-# of 4. First option: 1 + 2 + 1 + 1 = 5 of the 8 items that were asked in both orders.
+# of 4. First option: 1 + 2 + 1 + 1 = 5 of the 7 choices of items that were asked in both orders.
 WORKED = [
     *pair("a", RIGHT, WRONG),
     *pair("b", RIGHT, RIGHT),
@@ -58,7 +58,7 @@ WORKED = [
         (pair_accuracy, 1 / 4, 4),
         (consistency, 2 / 4, 4),
         (same_answer, 1 / 4, 4),
-        (first_option, 5 / 8, 8),
+        (first_option, 5 / 7, 7),
     ],
 )
 def test_worked_by_hand(metric: Metric, value: float, n: int) -> None:
@@ -254,7 +254,7 @@ def test_measure_holds_every_metric_with_its_n() -> None:
         "pair_accuracy": 4,
         "consistency": 4,
         "same_answer": 4,
-        "first_option": 8,
+        "first_option": 7,
     }
 
 

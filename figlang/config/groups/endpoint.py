@@ -17,8 +17,8 @@ KEYLIKE = re.compile(
     r"^(?:sk|hf|pk|key)[-_][\w-]{8,}"
 )
 
-# Fields of a request that hold a key, for example {api_key: …} or {headers: {Authorization: …}}. Others end in
-# the same words: a server knows eos_token and prompt_cache_key.
+# Names of fields that hold a key, for example api_key or Authorization. Other fields have similar names, for
+# example eos_token and prompt_cache_key.
 SECRET = re.compile(
     r"(?:.*[_-])?(?:api|access|auth|secret|private)[_-]?key|(?:.*[_-])?(?:api|access|auth|bearer|id|refresh)[_-]?token|"
     r"token|bearer|(?:.*[_-])?(?:secret|password|authorization|credentials?)",

@@ -38,12 +38,12 @@ def _measure(cells: Cells, question: str) -> dict[str, Any]:
     for (prompt, shots), rows in cells.items():
         some = [row for row in rows if question in row.attributes["question"]]
         right, first = accuracy(some), first_option(some)
-        if right is None or first is None:
+        if right is None:
             continue
         ties = sum(row.choice is None for row in some)
         prompts.setdefault(prompt, {})[str(shots)] = {
             "accuracy": asdict(right),
-            "first_option": asdict(first),
+            "first_option": None if first is None else asdict(first),
             "ties": ties,
         }
     asking = {name: by_shots for name, by_shots in prompts.items() if name not in BASELINES}
@@ -101,7 +101,7 @@ def _shots(measured: Mapping[str, Any]) -> list[str]:
 def _row(name: str, by_shots: Mapping[str, Any], shots: Sequence[str]) -> list[Cell]:
     right = [Estimate(**by_shots[count]["accuracy"]) if count in by_shots else "" for count in shots]
     first = [
-        f"{100 * by_shots[count]['first_option']['value']:.0f}" if count in by_shots else "–"
+        f"{100 * share['value']:.0f}" if (share := by_shots.get(count, {}).get("first_option")) else "–"
         for count in shots
     ]
     return [name, *right, " / ".join(first)]

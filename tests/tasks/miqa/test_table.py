@@ -1,5 +1,6 @@
 """MiQA's Table 3 from predictions (figlang/tasks/miqa/table.py): worked by hand, in both renderings."""
 
+from dataclasses import replace
 from io import StringIO
 from itertools import product
 
@@ -66,6 +67,15 @@ def test_cells_by_hand() -> None:
     }
     assert found["or"]["0"]["accuracy"]["n"] == 20
     assert found["or"]["0"]["first_option"]["value"] == 0.5
+
+
+def test_a_prompt_without_a_readable_reply_stays_in_the_table() -> None:
+    rows = [replace(row, scores=(0.0,) * len(row.scores)) for row in CELLS["or", 0]]
+    found = table.measure({("or", 0): rows})
+    cell = found["implies"]["prompts"]["or"]["0"]
+    assert (cell["accuracy"]["value"], cell["first_option"]) == (0, None)
+    made = table.made({**CONTENT, "questions": found})[0]
+    assert (made.rows[0][0], made.rows[0][-1]) == ("or", "–")
 
 
 def test_the_spread_leaves_baselines_out() -> None:
