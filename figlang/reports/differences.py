@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from figlang.reports import intervals, learning, plots
+from figlang.reports import intervals, learning, plots, unread
 from figlang.reports.figures import prompt_bars, prompt_series
 from figlang.reports.parts import Chapter, Long, Part, Picture, Section, fitted
-from figlang.reports.terminal import BLIND, GAIN
+from figlang.reports.terminal import BLIND, GAIN, INVALID
 from figlang.runs import names, spelled
 from figlang.runs.systems import Pool, System
 from figlang.statistics.clustered import LEVEL
@@ -183,6 +183,8 @@ def ranking(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
     if any(gains := [pool.gain for pool in pools]):
         points = f", the {GAIN} in points"
         columns += [(BLIND, [_blind(pool) for pool in pools]), (GAIN, [*gains])]
+    if invalid := unread.shares(pools):
+        columns.append((INVALID, invalid))
     rows = list(zip(*(cells for _, cells in columns), strict=True))
     headings = tuple(name for name, _ in columns)
     about = [f"Accuracies are in %{points}. {_intervals(pools)}"]

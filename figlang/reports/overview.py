@@ -5,11 +5,31 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from figlang.reports import differences, elsewhere, intervals, legend, pairs, people, plots, ranked, verdict
+from figlang.reports import (
+    differences,
+    elsewhere,
+    intervals,
+    legend,
+    pairs,
+    people,
+    plots,
+    ranked,
+    unread,
+    verdict,
+)
 from figlang.reports.figures import training_curves
 from figlang.reports.parts import Chapter, Part, Picture, Prose, Section, fitted
 from figlang.reports.ranked import Line
-from figlang.reports.terminal import BLIND, CLEAN, GAIN, TITLES, cautions, cleanness, stayed_at_chance
+from figlang.reports.terminal import (
+    BLIND,
+    CLEAN,
+    GAIN,
+    INVALID,
+    TITLES,
+    cautions,
+    cleanness,
+    stayed_at_chance,
+)
 from figlang.runs import spelled
 from figlang.runs.spelled import UNTRAINED
 from figlang.runs.systems import Pool
@@ -86,6 +106,8 @@ def _columns(chapter: Chapter) -> list[tuple[str, list[Cell]]]:
     if any(gains := [pool.gain for pool in chapter.pools]):
         place = [heading for heading, _ in columns].index(BLIND) + 1
         columns.insert(place, (GAIN, [*gains]))
+    if shares := unread.shares(chapter.pools):
+        columns.append((INVALID, shares))
     return columns
 
 

@@ -33,6 +33,8 @@ TITLES = {
 
 # The accuracy with the context hidden, and how much more is right with it.
 BLIND, GAIN = "blind accuracy", "gain over blind"
+# Replies of a chat model that cannot be read, and count as wrong.
+INVALID = "invalid replies"
 # The accuracy without the items that share text with training items.
 CLEAN = "accuracy, clean items"
 
@@ -82,7 +84,7 @@ def summary(
     others = (
         (content.get("clean", {}), "accuracy", CLEAN),
         (content.get("three_way", {}), "accuracy", "three-way accuracy"),
-        (content.get("replies", {}), "invalid", "invalid replies"),
+        (content.get("replies", {}), "invalid", INVALID),
         (content.get("blind", {}).get("replies", {}), "invalid", "invalid blind replies"),
     )
     for part, name, heading in others:

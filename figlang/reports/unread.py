@@ -1,12 +1,13 @@
-"""The report's section about replies of chat models that cannot be read, each with its reason."""
+"""Replies of chat models that cannot be read: their share beside results, and a section with each reason."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from figlang.reports.parts import Chapter, Long, Part, Section, fitted
 from figlang.runs.predictions import BLIND_REPLIES, MEASURED, REPLIES, read_measured, read_replies
-from figlang.runs.systems import System
-from figlang.tables import Cell, Table
+from figlang.runs.systems import Pool, System
+from figlang.statistics.metrics import as_row
+from figlang.tables import Cell, Mean, Table
 
 SHOWN = 20  # rows on the page; all of them are in the file
 END = 160  # characters of a reply, from its end, where an answer would stand
@@ -16,6 +17,30 @@ NOTE = (
     "A reply that cannot be read is not a choice, and counts as wrong. Of a long reply the end is shown; "
     "replies.jsonl, and replies_blind.jsonl for a hidden context, have all of it."
 )
+
+
+def shares(pools: Sequence[Pool]) -> list[Cell]:
+    """The share of replies of each system that cannot be read; none if every reply can be read.
+
+    Args:
+        pools: The systems, each with its seeds.
+
+    Returns:
+        A cell for each system: the share, its mean over seeds, or None if the system gives no replies.
+    """
+    found = [
+        [as_row(system.content.get("replies", {}), "invalid") for system in pool.systems] for pool in pools
+    ]
+    if not any(one is not None and one.value for each in found for one in each):
+        return []
+    return [
+        None
+        if len(known := [one for one in each if one is not None]) < len(each)
+        else known[0]
+        if len(known) == 1
+        else Mean.over(one.value for one in known)
+        for each in found
+    ]
 
 
 def section(chapter: Chapter) -> Section | None:

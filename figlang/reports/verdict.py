@@ -2,27 +2,31 @@
 
 from collections.abc import Sequence
 
-from figlang.reports import people
+from figlang.reports import people, unread
 from figlang.reports.parts import Chapter
 from figlang.reports.ranked import Line, ordered
 from figlang.reports.terminal import TITLES
 from figlang.statistics.clustered import LEVEL
 from figlang.statistics.comparison import mean_accuracy
 from figlang.statistics.metrics import Estimate
-from figlang.tables import p_value, text
+from figlang.tables import Mean, p_value, text
 from figlang.text.amounts import counted
 
 METRIC = TITLES["accuracy"]
 
 
 def sentences(chapter: Chapter, lines: Sequence[Line]) -> list[str]:
-    """Sentences about the best system: its accuracy, the next one, people. None without labels."""
+    """Sentences about the best system: its accuracy, the next one, unread replies of both, people.
+
+    None without labels.
+    """
     systems = [line for line in ordered(lines, METRIC) if line.kind in ("system", "untrained")]
     if not systems or METRIC not in systems[0].marks:
         return []
     return [
         _best(systems),
         *([_next(chapter, systems)] if len(systems) > 1 and chapter.compared else []),
+        *_unread(chapter, systems[:2]),
         *_people(chapter, systems[0], lines),
     ]
 
@@ -62,6 +66,17 @@ def _next(chapter: Chapter, systems: Sequence[Line]) -> str:
     if not points:
         return f"It is level with {systems[1].name} ({interval}; {tested}).{shared}"
     return f"It is {points:.1f} points ahead of {systems[1].name} ({interval}); {sure} ({tested}).{shared}"
+
+
+def _unread(chapter: Chapter, systems: Sequence[Line]) -> list[str]:
+    """The replies of systems that cannot be read: a difference may be one of form or of refusals."""
+    shares = dict(zip((pool.name for pool in chapter.pools), unread.shares(chapter.pools), strict=False))
+    found = [(line.name, shares.get(line.name)) for line in systems]
+    return [
+        f"{100 * share.value:.1f} % of the replies of {name} cannot be read and count as wrong."
+        for name, share in found
+        if isinstance(share, Estimate | Mean) and share.value
+    ]
 
 
 def _people(chapter: Chapter, best: Line, lines: Sequence[Line]) -> list[str]:

@@ -1,5 +1,6 @@
 """Every reply that cannot be read stands in a report with its reason."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from evaluate import main as evaluate_command
+from figlang.commands.compare import main as compare_command
 from figlang.commands.report import main as report_command
 from tests.needing import needs
 from tests.stub_server import MODEL, Stub, serving
@@ -93,3 +95,38 @@ def test_a_report_has_each_reply_with_its_reason(tmp_path: Path, monkeypatch: py
     for row in unread:
         assert row["id"] in written
     assert "it names several options: A, B" in Path("page/report.html").read_text(encoding="utf-8")
+
+
+def test_unread_replies_stand_beside_results_and_in_comparisons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A difference between chat models may be one of form, which accuracy alone does not tell."""
+    monkeypatch.chdir(tmp_path)
+    told = {"good": lambda text: "B", "mute": lambda text: "I cannot say." if len(text) % 3 else "B"}
+    for name, reply in told.items():
+        with serving(Stub(completes=False, reply=reply)) as stub:
+            served = ["model=served", f"model.endpoint={stub.url}", f"model.name={MODEL}"]
+            quiet = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1", "blind=false"]
+            words = ["data=miqa_sample", "data.limit=24", "protocol=letter", "paths.cache=cache"]
+            quiet += [f"output={name}", f"name={name}"]
+            monkeypatch.setattr("sys.argv", ["evaluate.py", *served, *quiet, *words])
+            evaluate_command()
+    share = json.loads(Path("mute/metrics.json").read_text())["replies"]["invalid"]["value"]
+    assert 0 < share < 1
+    monkeypatch.setattr("sys.argv", ["compare.py", "good", "mute", "output=tables"])
+    compare_command()
+    header, *rows = csv.reader(Path("tables/systems.csv").read_text(encoding="utf-8").splitlines())
+    place = header.index("invalid replies")
+    assert {row[0]: float(row[place]) for row in rows} == pytest.approx({"good": 0, "mute": share})
+    monkeypatch.setattr("sys.argv", ["report.py", "good", "mute", "output=page", "analysis=off"])
+    report_command()
+    page = Path("page/report.html").read_text(encoding="utf-8")
+    assert f"{100 * share:.1f} % of the replies of mute cannot be read and count as wrong." in page
+    assert "replies of good cannot be read" not in page
+    (table,) = Path("page").rglob("summary.csv")
+    assert "invalid replies" in table.read_text(encoding="utf-8").splitlines()[0]
+    capsys.readouterr()
+    monkeypatch.setattr("sys.argv", ["report.py", "good", "output=alone", "analysis=off"])
+    report_command()
+    (table,) = Path("alone").rglob("summary.csv")
+    assert "invalid replies" not in table.read_text(encoding="utf-8"), "every reply could be read"
