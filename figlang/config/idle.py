@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from figlang.config.given import Given
 from figlang.config.groups.method import MethodConfig
+from figlang.config.groups.prompt import PromptConfig
+from figlang.config.groups.protocol import ProtocolConfig
 from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.train import TrainConfig
 from figlang.errors import FiglangError
@@ -83,6 +85,43 @@ NEEDED = (
 )
 
 
+@dataclass(frozen=True)
+class Asking:
+    """An option of protocol= that changes nothing without another one.
+
+    Attributes:
+        name: The option.
+        switches: The other options.
+        has_effect: Whether their values give it an effect.
+        remedy: What gives it one.
+    """
+
+    name: str
+    switches: tuple[str, ...]
+    has_effect: Callable[[ProtocolConfig, PromptConfig], bool]
+    remedy: str
+
+
+ASKING = (
+    *(
+        Asking(
+            name,
+            ("protocol.temperature",),
+            lambda protocol, prompt: protocol.temperature > 0,
+            "protocol.temperature=0.7 or another above 0",
+        )
+        for name in ("top_p", "seed")
+    ),
+    Asking("turns", ("prompt", "prompt.k"), lambda protocol, prompt: prompt.k > 0, "prompt.k=3 or more"),
+    Asking(
+        "max_tokens",
+        ("protocol", "protocol.rating"),
+        lambda protocol, prompt: protocol.kind != "logprobs" and protocol.rating != "expected",
+        "a protocol that reads replies",
+    ),
+)
+
+
 def check_training(config: TrainConfig, given: Given) -> None:
     """Check that a multirun starts each run once, and that every option of its method has an effect.
 
@@ -114,6 +153,22 @@ def _check_effect(method: MethodConfig, given: Given) -> None:
                 )
 
 
+def _check_asking(config: EvaluateConfig, given: Given) -> None:
+    """Check that typed options of a protocol change something: two equal evaluations would have two
+    signatures.
+
+    In a multirun over the other option, some evaluations have both.
+    """
+    protocol, usual = config.protocol or ProtocolConfig(), ProtocolConfig()
+    for option in ASKING:
+        typed = f"protocol.{option.name}"
+        searched = given.multirun and any(name in given.names for name in option.switches)
+        if typed not in given.names or getattr(protocol, option.name) == getattr(usual, option.name):
+            continue
+        if not searched and not option.has_effect(protocol, config.prompt):
+            raise FiglangError(f"{typed} changes nothing without {option.remedy}; add that, or leave it out")
+
+
 def check_evaluation(config: EvaluateConfig, given: Given) -> None:
     """Check that every option of an evaluation has an effect.
 
@@ -132,6 +187,7 @@ def check_evaluation(config: EvaluateConfig, given: Given) -> None:
         raise FiglangError(
             f"data.fold= is a part of the training items and this is split={config.split}; add split=train"
         )
+    _check_asking(config, given)
     for name in given.names:
         if name.startswith("method") or name in TRAINING:
             raise FiglangError(f"{name}= is for training and changes no evaluation; leave it out")

@@ -5,9 +5,17 @@ from typing import Any
 
 import pytest
 
-from figlang.config import DataConfig, MethodConfig, ModelConfig, TrainConfig
+from figlang.config import (
+    DataConfig,
+    EvaluateConfig,
+    MethodConfig,
+    ModelConfig,
+    PromptConfig,
+    ProtocolConfig,
+    TrainConfig,
+)
 from figlang.config.given import Given
-from figlang.config.idle import NEEDED, check_training
+from figlang.config.idle import ASKING, NEEDED, check_evaluation, check_training
 from figlang.errors import FiglangError
 
 # Another value of each option, and what gives it an effect.
@@ -68,3 +76,47 @@ def test_a_search_over_both_options_goes_on(name: str, monkeypatch: pytest.Monke
         check({name: value}, both[:1], multirun=True)
     monkeypatch.setenv("WANDB_SWEEP_ID", "abc")
     check({name: value}, both)
+
+
+# Another value of each option of a protocol, and what gives it an effect.
+ASKED: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "top_p": (0.5, {"temperature": 0.7}, "protocol.temperature=0.7"),
+    "seed": (7, {"temperature": 0.7}, "protocol.temperature=0.7"),
+    "turns": (True, {"k": 3}, "prompt.k=3"),
+    "max_tokens": (9, {"kind": "letter"}, "protocol=letter"),
+}
+
+
+def asked(protocol: dict[str, Any], typed: list[str], k: int = 0, multirun: bool = False) -> None:
+    config = EvaluateConfig(
+        model=ModelConfig(name="smollm2", family="causal", name_or_path="somewhere"),
+        data=DataConfig("figqa_medium", "figqa"),
+        protocol=ProtocolConfig(**protocol),
+        prompt=PromptConfig(k=k),
+    )
+    check_evaluation(config, Given(tuple(typed), {}, multirun))
+
+
+def test_every_such_option_of_a_protocol_has_a_case() -> None:
+    assert {option.name for option in ASKING} == set(ASKED)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_an_option_of_a_protocol_without_an_effect_is_refused(name: str) -> None:
+    value, switch, word = ASKED[name]
+    base = {"kind": "logprobs"} if name == "max_tokens" else {}
+    typed, own = f"protocol.{name}={value}", {**base, name: value}
+    with pytest.raises(FiglangError, match=rf"protocol\.{name} changes nothing without") as error:
+        asked(own, [typed])
+    assert "\n" not in str(error.value)
+    k = switch.get("k", 0)
+    fields = {key: each for key, each in switch.items() if key != "k"}
+    asked({**own, **fields}, [typed, word], k)  # it has one
+    asked(own, [])  # a preset has it
+    asked(own, [typed, word], multirun=True)  # some of the evaluations have both
+    asked({}, [f"protocol.{name}={getattr(ProtocolConfig(), name)}"])  # the default says nothing
+
+
+def test_the_tokens_of_a_reply_that_is_not_written_are_refused_too() -> None:
+    with pytest.raises(FiglangError, match=r"protocol\.max_tokens changes nothing"):
+        asked({"kind": "score", "rating": "expected", "max_tokens": 9}, ["protocol.max_tokens=9"])
