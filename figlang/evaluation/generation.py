@@ -20,6 +20,7 @@ from transformers import (
 from figlang.config import ProtocolConfig, SamplingConfig
 from figlang.config.signature import digest
 from figlang.errors import FiglangError, NonFiniteError, one_line, owned
+from figlang.evaluation import unanswered
 from figlang.machine import bars
 from figlang.machine.limits import within
 from figlang.machine.shrinking import Shrinking
@@ -204,7 +205,7 @@ def answer(
         progress: Whether to show a bar.
     """
     prompts = [question.prompt for question in asked]
-    how = "continued"
+    how, replies = "continued", []
     if isinstance(loaded, Loaded):
         writer = Writer(loaded.network, loaded.tokenizer, bos_ids(loaded.tokenizer, loaded.bos()))
         with owned([question.item for question in asked]):
@@ -235,6 +236,7 @@ def answer(
         for question, several in zip(asked, texts, strict=True)
         for sample, text in enumerate(several)
     ]
+    unanswered.warn(written, [reply for several in replies for reply in several], sampling)
     return written, how
 
 

@@ -85,10 +85,11 @@ def unspoken(call: Call, answer: Answer) -> str | None:
 def spoken(answer: Answer) -> str | None:
     """The text of a reply; None if the answer is not a reply.
 
-    The text may come in parts, some of them reasoning, or be missing.
+    The text may come in parts, some of them reasoning, or be missing. OpenAI's models decline to fill a JSON
+    schema in the field `refusal`.
     """
     message = choice(answer).get("message")
-    content = message.get("content") or "" if isinstance(message, dict) else None
+    content = (message.get("content") or message.get("refusal") or "") if isinstance(message, dict) else None
     if isinstance(content, list):
         parts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]
         content = "".join(str(part.get("text", "")) for part in parts)

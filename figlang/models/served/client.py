@@ -179,7 +179,7 @@ class Client:
     def _count_refused(self, answers: Sequence[Answer]) -> None:
         if refusals := [answer for answer in answers if refused(answer)]:
             log.warning(
-                "%d of %d prompts were refused by a content filter of %s and count as invalid (%s)",
+                "%d of %d prompts were refused by a content filter of %s (%s)",
                 *(len(refusals), len(answers), self.model.base_url, refusals[0].get("refusal", FILTERED)),
             )
 

@@ -49,6 +49,14 @@ def test_reasoning_is_apart_and_its_tokens_are_counted(tmp_path: Path) -> None:
     assert took["cost"] == pytest.approx((9 + 2 * 5) / 1e6), "reasoning is a part of what comes out"
 
 
+def test_words_by_which_a_model_declines_a_schema_are_its_reply() -> None:
+    message = {"content": None, "refusal": "I cannot help with that."}
+    reply = chatting.reply_of({"choices": [{"message": message, "finish_reason": "stop"}]})
+    assert (reply.text, reply.refused) == ("I cannot help with that.", False)
+    said = {"message": {"content": "B", "refusal": None}, "finish_reason": "stop"}
+    assert chatting.reply_of({"choices": [said]}).text == "B"
+
+
 def test_settings_become_fields_of_the_request(tmp_path: Path) -> None:
     settings = ProtocolConfig(chat_template_kwargs={"enable_thinking": False}, reasoning_effort="low")
     with serving(Stub(completes=False, fault=thinking)) as stub:

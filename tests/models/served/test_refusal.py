@@ -322,3 +322,17 @@ def test_a_blank_that_is_refused_ranks_nothing(tmp_path: Path, monkeypatch: pyte
     ]
     assert [(set(row["ranks"]), row["top"]) for row in rows if not row["written"]] == [({None}, [])] * 2
     assert len(rows) == 6
+
+
+def test_a_refusal_of_a_model_is_not_blamed_on_the_key_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """403 often means that a key is not for this model or place, which only the server's words say."""
+    monkeypatch.setenv("STUB_KEY", "sk-secret")
+    said = '{"error": {"message": "Project p has no access to model m (key sk-secret)"}}'
+    with serving(Stub()) as stub:
+        endpoint = connect(model(stub, key_env="STUB_KEY"), str(tmp_path), "prompts")
+        stub.fault = lambda stub, body: (403, {}, said)
+        with pytest.raises(FiglangError, match=r"403: .*has no access to model m.*STUB_KEY") as failed:
+            ServedScorer(endpoint).score(REQUESTS)
+    assert "sk-secret" not in str(failed.value)

@@ -115,6 +115,12 @@ def of_status(model: ModelConfig, status: int | None, said: str, whole: str) -> 
     where = model.base_url
     if status in (400, 403, 422, 451) and FILTER.search(whole):
         return EndpointError(f"{where} answers {status}: {said}", status, filtered=True)
+    if status == 403 and key_of(model):  # often a model or a place that the key is not for
+        return EndpointError(
+            f"{where} refuses access (403: {said}); the key in the environment variable {model.key_env} may "
+            "not be for this model",
+            status,
+        )
     if status in (401, 403):
         state = "refuses the key in" if key_of(model) else "needs a key, but none is in"
         return EndpointError(
