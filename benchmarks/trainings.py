@@ -85,8 +85,9 @@ def compare(
             # A process each: what figlang sets for its own must not reach the others.
             with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
                 trainings[name].append(process.submit(SIDES[name], config).result())
-        dtype = DTYPES[config.trainer.precision]
-        rates.append(product_rate(dtype, (1024,), repeats=9, clock=time.process_time))
+            # At several moments, of which a noisy neighbour may slow some.
+            dtype = DTYPES[config.trainer.precision]
+            rates.append(product_rate(dtype, (1024,), repeats=9, clock=time.process_time))
     ours, rate, limit = trainings["figlang"], max(rates), config.data.limit or 0
     rows = []
     for name, rounds in trainings.items():
