@@ -1,13 +1,11 @@
 """Refuse options that have no effect, and multiruns that would run several times."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from figlang.config.given import Given
-from figlang.config.groups.method import MethodConfig
-from figlang.config.groups.prompt import PromptConfig
-from figlang.config.groups.protocol import ProtocolConfig
 from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.train import TrainConfig
 from figlang.errors import FiglangError
@@ -25,98 +23,92 @@ TRAINING = ("trainer.precision", "trainer.devices", "trainer.nodes", "trainer.st
 
 @dataclass(frozen=True)
 class Needed:
-    """Options of method= that change nothing without another one.
+    """Options that change nothing without others.
 
     Attributes:
         names: The options.
-        switch: The other one.
-        has_effect: Whether its value gives them an effect.
+        switches: The other ones.
+        has_effect: Whether their values give them an effect.
         remedy: What gives them one.
     """
 
     names: tuple[str, ...]
-    switch: str
-    has_effect: Callable[[MethodConfig], bool]
+    switches: tuple[str, ...]
+    has_effect: Callable[[Any], bool]
     remedy: str
 
 
-NEEDED = (
+OF_TRAINING = (
     Needed(
-        ("teacher_weight", "temperature"),
-        "teacher",
-        lambda method: bool(method.teacher or method.teacher_model),
+        ("method.teacher_weight", "method.temperature"),
+        ("method.teacher", "method.teacher_model"),
+        lambda config: bool(config.method.teacher or config.method.teacher_model),
         "method.teacher=FOLDER or method.teacher_model=CHECKPOINT",
     ),
     Needed(
-        ("similarity_weight", "teacher_base"),
-        "teacher_model",
-        lambda method: bool(method.teacher_model),
+        ("method.similarity_weight", "method.teacher_base"),
+        ("method.teacher_model",),
+        lambda config: bool(config.method.teacher_model),
         "method.teacher_model=CHECKPOINT",
     ),
     Needed(
-        ("negatives_weight",),
-        "negatives",
-        lambda method: method.negatives == "batch",
+        ("method.negatives_weight",),
+        ("method.negatives",),
+        lambda config: config.method.negatives == "batch",
         "method.negatives=batch",
     ),
     Needed(
-        ("anchor_weight",),
-        "anchor",
-        lambda method: method.anchor != "none",
+        ("method.anchor_weight",),
+        ("method.anchor",),
+        lambda config: config.method.anchor != "none",
         "method.anchor=lm, positive or kl",
     ),
     Needed(
-        ("anchor_data", "anchor_texts"), "anchor", lambda method: method.anchor == "kl", "method.anchor=kl"
+        ("method.anchor_data", "method.anchor_texts"),
+        ("method.anchor",),
+        lambda config: config.method.anchor == "kl",
+        "method.anchor=kl",
     ),
     Needed(
-        ("held_out",),
-        "selection",
-        lambda method: method.selection == "heldout",
+        ("method.held_out",),
+        ("method.selection",),
+        lambda config: config.method.selection == "heldout",
         "method.selection=heldout",
     ),
     Needed(
-        ("patience",),
-        "selection",
-        lambda method: method.selection != "none",
+        ("method.patience",),
+        ("method.selection",),
+        lambda config: config.method.selection != "none",
         "method.selection=heldout or validation",
     ),
-    Needed(("scale", "share_texts"), "format", lambda method: method.format == "dual", "method.format=dual"),
-    Needed(("decay",), "schedule", lambda method: method.schedule == "wsd", "method.schedule=wsd"),
-)
-
-
-@dataclass(frozen=True)
-class Asking:
-    """An option of protocol= that changes nothing without another one.
-
-    Attributes:
-        name: The option.
-        switches: The other options.
-        has_effect: Whether their values give it an effect.
-        remedy: What gives it one.
-    """
-
-    name: str
-    switches: tuple[str, ...]
-    has_effect: Callable[[ProtocolConfig, PromptConfig], bool]
-    remedy: str
-
-
-ASKING = (
-    *(
-        Asking(
-            name,
-            ("protocol.temperature",),
-            lambda protocol, prompt: protocol.temperature > 0,
-            "protocol.temperature=0.7 or another above 0",
-        )
-        for name in ("top_p", "seed")
+    Needed(
+        ("method.scale", "method.share_texts"),
+        ("method.format",),
+        lambda config: config.method.format == "dual",
+        "method.format=dual",
     ),
-    Asking("turns", ("prompt", "prompt.k"), lambda protocol, prompt: prompt.k > 0, "prompt.k=3 or more"),
-    Asking(
-        "max_tokens",
+    Needed(
+        ("method.decay",),
+        ("method.schedule",),
+        lambda config: config.method.schedule == "wsd",
+        "method.schedule=wsd",
+    ),
+)
+# Without an effect, two equal evaluations would have two signatures.
+OF_EVALUATION = (
+    Needed(
+        ("protocol.top_p", "protocol.seed"),
+        ("protocol.temperature",),
+        lambda config: config.protocol.temperature > 0,
+        "protocol.temperature=0.7 or another above 0",
+    ),
+    Needed(
+        ("protocol.turns",), ("prompt", "prompt.k"), lambda config: config.prompt.k > 0, "prompt.k=3 or more"
+    ),
+    Needed(
+        ("protocol.max_tokens",),
         ("protocol", "protocol.rating"),
-        lambda protocol, prompt: protocol.kind != "logprobs" and protocol.rating != "expected",
+        lambda config: config.protocol.kind != "logprobs" and config.protocol.rating != "expected",
         "a protocol that reads replies",
     ),
 )
@@ -129,7 +121,7 @@ def check_training(config: TrainConfig, given: Given) -> None:
         FiglangError: There are several devices, so that each process that Lightning starts would run the
             whole multirun, or a typed option changes nothing without another one.
     """
-    _check_effect(config.method, given)
+    _check_effect(config, given, OF_TRAINING)
     slurm = given.choices.get("hydra/launcher") == "submitit_slurm"
     if given.multirun and config.trainer.devices not in ("auto", "1") and not slurm:
         raise FiglangError(
@@ -137,36 +129,24 @@ def check_training(config: TrainConfig, given: Given) -> None:
         )
 
 
-def _check_effect(method: MethodConfig, given: Given) -> None:
+def _check_effect(config: TrainConfig | EvaluateConfig, given: Given, options: Sequence[Needed]) -> None:
     """Check that typed options change something.
 
     Options of presets may wait for others. In a search over both options, some runs have both.
     """
     searched = given.multirun or "WANDB_SWEEP_ID" in os.environ
-    for needed in NEEDED:
-        if needed.has_effect(method) or (searched and f"method.{needed.switch}" in given.names):
-            continue
+    for needed in options:
         for name in needed.names:
-            if f"method.{name}" in given.names and getattr(method, name) != getattr(MethodConfig, name):
+            if name not in given.names:
+                continue
+            group, _, field = name.partition(".")
+            section = getattr(config, group)
+            if getattr(section, field) == getattr(type(section), field) or needed.has_effect(config):
+                continue
+            if not (searched and any(switch in given.names for switch in needed.switches)):
                 raise FiglangError(
-                    f"method.{name} changes nothing without {needed.remedy}; add that, or leave it out"
+                    f"{name} changes nothing without {needed.remedy}; add that, or leave it out"
                 )
-
-
-def _check_asking(config: EvaluateConfig, given: Given) -> None:
-    """Check that typed options of a protocol change something: two equal evaluations would have two
-    signatures.
-
-    In a multirun over the other option, some evaluations have both.
-    """
-    protocol, usual = config.protocol or ProtocolConfig(), ProtocolConfig()
-    for option in ASKING:
-        typed = f"protocol.{option.name}"
-        searched = given.multirun and any(name in given.names for name in option.switches)
-        if typed not in given.names or getattr(protocol, option.name) == getattr(usual, option.name):
-            continue
-        if not searched and not option.has_effect(protocol, config.prompt):
-            raise FiglangError(f"{typed} changes nothing without {option.remedy}; add that, or leave it out")
 
 
 def check_evaluation(config: EvaluateConfig, given: Given) -> None:
@@ -187,7 +167,7 @@ def check_evaluation(config: EvaluateConfig, given: Given) -> None:
         raise FiglangError(
             f"data.fold= is a part of the training items and this is split={config.split}; add split=train"
         )
-    _check_asking(config, given)
+    _check_effect(config, given, OF_EVALUATION)
     for name in given.names:
         if name.startswith("method") or name in TRAINING:
             raise FiglangError(f"{name}= is for training and changes no evaluation; leave it out")

@@ -104,6 +104,18 @@ def averaged(run: Path, named: Iterable[str]) -> list[Path]:
     return [next((place for place in near(one, run) if place.is_dir()), Path(one)) for one in named]
 
 
+def network(folder: Path) -> Path | None:
+    """The folder of the network of a run or released checkpoint.
+
+    Args:
+        folder: The folder of the run or checkpoint.
+
+    Returns:
+        Its `model` or, if it is a checkpoint, the folder itself; None if its network is not there.
+    """
+    return next((one for one in (folder / "model", folder) if (one / MANIFEST).is_file()), None)
+
+
 def identity(folder: Path) -> str | None:
     """The identity of the training of a run or released checkpoint.
 
@@ -113,7 +125,7 @@ def identity(folder: Path) -> str | None:
     Returns:
         The hash of its settings; None if its network is not there.
     """
-    model = next((one for one in (folder / "model", folder) if (one / MANIFEST).is_file()), None)
+    model = network(folder)
     return None if model is None else manifests.read(str(model), str(model), None).settings
 
 

@@ -15,7 +15,7 @@ from figlang.config import (
     TrainConfig,
 )
 from figlang.config.given import Given
-from figlang.config.idle import ASKING, NEEDED, check_evaluation, check_training
+from figlang.config.idle import OF_EVALUATION, OF_TRAINING, check_evaluation, check_training
 from figlang.errors import FiglangError
 
 # Another value of each option, and what gives it an effect.
@@ -46,7 +46,7 @@ def check(method: dict[str, Any], typed: list[str], multirun: bool = False) -> N
 
 
 def test_every_such_option_has_a_case() -> None:
-    assert {name for needed in NEEDED for name in needed.names} == set(OTHER)
+    assert {name for needed in OF_TRAINING for name in needed.names} == {f"method.{name}" for name in OTHER}
 
 
 @pytest.mark.parametrize("name", OTHER)
@@ -98,7 +98,9 @@ def asked(protocol: dict[str, Any], typed: list[str], k: int = 0, multirun: bool
 
 
 def test_every_such_option_of_a_protocol_has_a_case() -> None:
-    assert {option.name for option in ASKING} == set(ASKED)
+    assert {name for needed in OF_EVALUATION for name in needed.names} == {
+        f"protocol.{name}" for name in ASKED
+    }
 
 
 @pytest.mark.parametrize("name", ASKED)
