@@ -30,7 +30,6 @@ from figlang.scoring.tree.branching import EncodedStrings, StringScorer
 from figlang.tasks.registry import for_training
 from figlang.training import displacement
 from figlang.training.anchored import AnchoredModule
-from figlang.training.base import ChoiceModule
 from figlang.training.cross_entropy import CrossEntropyModule
 from figlang.training.datamodule import ChoiceData
 from figlang.training.held_out import select
@@ -68,8 +67,9 @@ class Measured:
         chosen = replace(train, items=kept[: items or len(kept)])
         self.config, self.sha256 = config, train.sha256
         self.ready: Prepared = prepare(config, chosen, replace(validation, items=held))
-        texts = cast("partial[ChoiceModule]", self.ready.kind).keywords
-        self.read, self.unread = texts["examples"][:-UNREAD], texts["examples"][-UNREAD:]
+        self.near = self.ready.kind.keywords["near"]
+        examples = self.near.keywords["examples"]
+        self.read, self.unread = examples[:-UNREAD], examples[-UNREAD:]
         self.device = runtime.device(config.trainer)
         self.ready.network.to(self.device)
         self.start = self._trained()
@@ -127,7 +127,7 @@ class Measured:
         data = ChoiceData(ready.collate, examples, (), (), size, None, config.seed)
         kinds: dict[str, Any] = {
             "none": CrossEntropyModule,
-            "kl": partial(cast(Any, ready.kind), examples=self.read),
+            "kl": partial(CrossEntropyModule, near=partial(self.near, examples=self.read)),
         }
         kind = kinds.get(anchor, AnchoredModule)
         module = kind(ready.network, method, self.score, len(data.buckets), config.seed)

@@ -61,13 +61,13 @@ OF_TRAINING = (
         ("method.anchor_weight",),
         ("method.anchor",),
         lambda config: config.method.anchor != "none",
-        "method.anchor=lm, positive or kl",
+        "method.anchor=lm, positive, kl or vectors",
     ),
     Needed(
         ("method.anchor_data", "method.anchor_texts"),
         ("method.anchor",),
-        lambda config: config.method.anchor == "kl",
-        "method.anchor=kl",
+        lambda config: config.method.reads_texts,
+        "method.anchor=kl or vectors",
     ),
     Needed(
         ("method.held_out",),

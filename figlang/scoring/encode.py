@@ -129,6 +129,18 @@ class Encoder:
             truncated += cut
         return encoded, truncated
 
+    def encode_alone(self, texts: Sequence[tuple[str, bool]]) -> list[Encoded]:
+        """Tokenise texts whose vectors are asked for.
+
+        An item has two options or more, so each text is the context and the options of one. If `shares` is
+        set, the three are read once.
+
+        Args:
+            texts: The texts, each with whether it is read as it stands.
+        """
+        items = [Item("", "", text, (text, text), None, cut=cut) for text, cut in texts]
+        return self.encode(items)[0]
+
     def _encode(self, items: Sequence[Item], first: int) -> tuple[list[Encoded], int]:
         """Tokenise items in one call; `first` is the position of the first item."""
         sequences = [self._texts(item) for item in items]

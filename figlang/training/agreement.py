@@ -124,8 +124,11 @@ def _check_adapters(config: TrainConfig) -> None:
             f"method.l2_sp measures all weights or the product of an adapter's two matrices, and "
             f"peft={peft.name} has another effect; take peft=lora, or leave it out"
         )
-    if config.method.anchor == "kl" and peft.name == "prompt_tuning":
-        raise FiglangError("method.anchor=kl reads its texts without a learnt prompt; take another anchor")
+    if config.method.reads_texts and peft.name == "prompt_tuning":
+        raise FiglangError(
+            f"method.anchor={config.method.anchor} reads its texts without a learnt prompt; take another "
+            "anchor"
+        )
     if model.base and peft.name != "none" and peft.stack == "merge":
         raise FiglangError(
             "peft.stack=merge needs the network that the earlier adapters name, without model.base; merge "
@@ -186,9 +189,11 @@ def _check_method(config: TrainConfig) -> None:
             "method.negatives=batch is for encoders with method.format=dual and method=contrastive; use "
             "options"
         )
-    if method.anchor != "none" and not (causal and method.name == "contrastive"):
+    anchored = dual if method.anchor == "vectors" else causal
+    if method.anchor != "none" and not (anchored and method.name == "contrastive"):
+        whose = "encoders with method.format=dual" if method.anchor == "vectors" else "causal models"
         raise FiglangError(
-            f"method.anchor={method.anchor} is for causal models with method=contrastive; leave it out"
+            f"method.anchor={method.anchor} is for {whose} with method=contrastive; leave it out"
         )
 
     _check_teachers(config)
@@ -278,7 +283,7 @@ def _check_steps(config: TrainConfig) -> None:
         ("ema", method.ema > 0, "0"),
         ("l2_sp", method.l2_sp > 0, "0"),
         ("optimizer", method.optimizer != "adamw", "adamw"),
-        ("anchor", method.anchor == "kl", "none"),
+        ("anchor", method.reads_texts, "none"),
     ):
         if _shared(config) and asked:
             raise FiglangError(

@@ -4,13 +4,16 @@ The paper trains encoders in this way. For causal models, whose options are scor
 log-probabilities, the paper leaves it to future work (§6.1).
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
+from figlang.config import MethodConfig
 from figlang.training import distillation
-from figlang.training.base import ChoiceModule
+from figlang.training.base import ChoiceModule, Score
+from figlang.training.near_base import NearBase
 
 
 class CrossEntropyModule(ChoiceModule):
@@ -18,12 +21,55 @@ class CrossEntropyModule(ChoiceModule):
     an item have the distribution that its teachers give them.
 
     The loss by which an epoch is selected is that of the labels alone, so that it can be compared.
+
+    Args:
+        network: As for the other ways of training.
+        method: As there.
+        score: As there.
+        steps: As there.
+        seed: As there; of the order of an anchor's texts too.
+        ratio: As there.
+        near: Makes an anchor of the network and the seed: its distance from its base, times
+            `method.anchor_weight`, is a second term of the loss.
     """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        method: MethodConfig,
+        score: Score,
+        steps: int,
+        seed: int,
+        ratio: float = 1.0,
+        *,
+        near: Callable[[nn.Module, int], NearBase] | None = None,
+    ) -> None:
+        super().__init__(network=network, method=method, score=score, steps=steps, seed=seed, ratio=ratio)
+        self._near = near(network, seed) if near else None
+
+    def on_fit_start(self) -> None:
+        super().on_fit_start()
+        if self._near:
+            self._near.start(self.device)
+
+    def on_fit_end(self) -> None:
+        if self._near:
+            self._near.end()
+        super().on_fit_end()
 
     def cases(self, batch: Any) -> int:
         return len(batch.gold)
 
     def loss(self, batch: Any) -> dict[str, Tensor]:
+        if not (self._near and self.training):
+            return self._chosen_alone(batch)
+        rank, world = (self.global_rank, self.trainer.world_size) if self._trainer else (0, 1)
+        distance = self._near.distance(self.global_step, rank, world, self.device)
+        result = self._chosen_alone(batch)
+        return result | {"loss": result["loss"] + self.method.anchor_weight * distance}
+
+    def _chosen_alone(self, batch: Any) -> dict[str, Tensor]:
+        """The result of `loss` without an anchor."""
         scores_BC, gold_B, loss = self.read(batch)
         if self.network.training and self.method.r_drop:
             again_BC, _, again = self.read(batch)

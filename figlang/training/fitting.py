@@ -332,7 +332,10 @@ def _trim(ready: Prepared) -> nn.Embedding | None:
     """Leave unused embedding rows alone if that is exact: without decay, only rows in use change."""
     if ready.manifest.input_format.causal or not isinstance(ready.network, PreTrainedModel):
         return None
-    examples = (*ready.examples, *ready.validation_examples, *ready.selection_examples)
+    examples = (
+        *(*ready.examples, *ready.validation_examples),
+        *(*ready.selection_examples, *ready.anchor_examples),
+    )
     used = {token for example in examples for ids in example.sequences for token in ids}
     # Rows are padded with the tokenizer's token, which may differ from the embedding's.
     return trim(ready.network, used | {padding(ready.tokenizer)})

@@ -8,14 +8,13 @@ from typing import Any
 from peft import PeftModel
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from figlang.config import DataConfig, ModelConfig, PromptConfig, TrainConfig
+from figlang.config import DataConfig, MethodConfig, ModelConfig, PromptConfig, TrainConfig
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation.choosing import encode_all
 from figlang.models import adapters, calibrated, layout, lora, networks, sentences, weights
 from figlang.models.below import fingerprint, within
 from figlang.models.checkpoint import ancestry, beginning, causal_manifest, sentence_vectors
-from figlang.models.differences import MUTATING
 from figlang.models.formats import FORMATS
 from figlang.models.manifest import Manifest
 from figlang.models.rehearsal import rehearse
@@ -30,7 +29,7 @@ from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.branching import EncodedStrings, PromptedScorer, StringEncoder, StringScorer
 from figlang.scoring.wording import Wording, check_alone
 from figlang.tasks.mix import original
-from figlang.training import distillation, near_base, saving, teacher_networks
+from figlang.training import anchor_texts, anchoring, distillation, saving, teacher_networks
 from figlang.training.agreement import continues
 from figlang.training.anchored import AnchoredModule
 from figlang.training.base import ChoiceModule, Score
@@ -54,9 +53,10 @@ class Prepared:
         examples: The training items in tokens, or pairs of them.
         validation_examples: The validation items in tokens.
         selection_examples: Items in tokens whose loss decides which epoch is exported; may be empty.
+        anchor_examples: Other texts in tokens that an anchor reads; may be empty.
         collate: Makes a batch of examples.
         score: Scores of the options of a batch, (B, C), by the network.
-        kind: The way of training.
+        kind: The way of training, with what it needs besides the settings and the network.
         head: Names of the parameters on top of the network.
         manifest: What the exported network says of itself.
         notes: Sentences about the data, for the log and metrics.json.
@@ -71,9 +71,10 @@ class Prepared:
     examples: Sequence[Any]
     validation_examples: Sequence[Any]
     selection_examples: Sequence[Any]
+    anchor_examples: Sequence[Any]
     collate: Callable[[Sequence[Any]], Any]
     score: Score
-    kind: Callable[..., ChoiceModule]
+    kind: partial[ChoiceModule]
     head: frozenset[str]
     manifest: Manifest
     notes: list[str]
@@ -131,7 +132,7 @@ def _taught(config: TrainConfig, ready: Prepared) -> Prepared:
         teaching = teacher_networks.teach(config, ready.train)
         found = {item.id: [*found.get(item.id, []), *teaching.scores[item.id]] for item in items}
         if method.similarity_weight:
-            kind = partial(SimilarityModule, teaching=teaching)
+            kind = partial(SimilarityModule, teaching=teaching, **kind.keywords)
     examples = distillation.taught(ready.examples, items, found, method.temperature)
     return replace(
         ready, examples=examples, kind=kind, notes=[*ready.notes, distillation.counted(items, found)]
@@ -156,7 +157,8 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
     width = max(len(item.options) for item in items)
     # A network for inference has three classes. Items of two classes train it too.
     options = len(CLASSES) if method.name == "nli" else width
-    texts = [text for item in items for text in item.texts]
+    others, anchor_notes = anchor_texts.texts(config)
+    texts = [*(text for item in items for text in item.texts), *others]
     format = "nli" if method.name == "nli" else method.format
     network, tokenizer, new = networks.begin(model, format, texts, options, cache=config.paths.cache)
     vectors = sentence_vectors(config.model) if FORMATS[format].bare else SentenceVectors()
@@ -183,6 +185,9 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
         vectors=sentences.recorded(vectors),
         **_lineage(config, train, validation),
     )
+    reader = Encoder(tokenizer, format, method.text, model.max_length, vectors)
+    anchor_examples = reader.encode_alone([(text, False) for text in others])
+    near = anchoring.of_vectors(config, anchor_examples, reader, score)
     heads = networks.head_modules(network)
     kept = [*heads, *(name for name in new if not within(name, heads))]
     adapted, manifest = _adapt(config, network, manifest, kept, lambda: examples)
@@ -194,18 +199,19 @@ def _encoder(config: TrainConfig, train: Split, validation: Split, selected: tup
         examples=examples,
         validation_examples=validation_examples,
         selection_examples=encode_all(encoder, selected)[0],
+        anchor_examples=anchor_examples,
         collate=encoder.collate,
         score=score,
-        kind=StepWideModule if method.step_wide else CrossEntropyModule,
+        kind=partial(StepWideModule if method.step_wide else CrossEntropyModule, near=near),
         head=frozenset(name for name, _ in adapted.named_parameters() if _trained(name, heads)),
         manifest=manifest,
-        notes=[*notes, *validation_notes],
+        notes=[*notes, *validation_notes, *anchor_notes],
     )
 
 
 def _causal(config: TrainConfig, train: Split, validation: Split, selected: tuple[Item, ...]) -> Prepared:
     model, method, scoring = _start(config), config.method, config.scoring
-    others, notes = near_base.texts(config)
+    others, notes = anchor_texts.texts(config)
     texts = [text for item in (*train.items, *validation.items) for text in item.texts]
     network, tokenizer = networks.causal(model, config.paths.cache, [*texts, *others])
     layout.bear_gradients(network)
@@ -234,17 +240,18 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         return encoder.encode_pairs(items) if method.direction == "both" else encoder.encode(items)
 
     def encode_each() -> list[list[EncodedStrings]]:
-        validated, anchoring = encoder.encode(validation.items), encoder.encode_lines(others)
-        return [encode(train.items), validated, encode(selected), anchoring]
+        validated, read_beside = encoder.encode(validation.items), encoder.encode_lines(others)
+        return [encode(train.items), validated, encode(selected), read_beside]
 
     encoded = encode_each()
     longest = max(example.longest for examples in encoded for example in examples)
     if encoder.sharing and anatomy.reason(longest):
         encoder.sharing = False
         encoded = encode_each()
-    examples, validation_examples, selection_examples, anchoring = encoded
+    examples, validation_examples, selection_examples, encoded_others = encoded
     read = partial(encoder.encode_lines, [line(item, "clean", wording) for item in labelled(train.items)])
     adapted, manifest = _adapt(config, network, manifest, [], read)
+    score = PromptedScorer(anatomy, virtual) if virtual else StringScorer(anatomy)
     return Prepared(
         train=train,
         validation=validation,
@@ -253,26 +260,23 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         examples=examples,
         validation_examples=validation_examples,
         selection_examples=selection_examples,
+        anchor_examples=encoded_others,
         collate=encoder.collate,
-        score=PromptedScorer(anatomy, virtual) if virtual else StringScorer(anatomy),
-        kind=_way(config, anchoring, encoder),
+        score=score,
+        kind=_way(method, anchoring.of_tokens(config, encoded_others, encoder, score)),
         head=frozenset(),
         manifest=manifest,
         notes=notes,
     )
 
 
-def _way(
-    config: TrainConfig, anchoring: Sequence[EncodedStrings], encoder: StringEncoder
-) -> Callable[..., ChoiceModule]:
+def _way(method: MethodConfig, near: anchoring.Anchor | None) -> partial[ChoiceModule]:
     """How a causal model is trained."""
-    method = config.method
     if method.name == "lm":
-        return CausalLMModule
-    if method.anchor == "kl":
-        remade = config.peft.init in (*MUTATING, "loftq") and not continues(config)
-        return partial(near_base.NearBaseModule, examples=anchoring, collate=encoder.collate, remade=remade)
-    return CrossEntropyModule if method.anchor == "none" else AnchoredModule
+        return partial(CausalLMModule)
+    if method.anchor in ("lm", "positive"):
+        return partial(AnchoredModule)
+    return partial(CrossEntropyModule, near=near)
 
 
 def _wording(config: TrainConfig, train: Split, bos: str) -> Wording:

@@ -9,7 +9,7 @@ Shape letters: B items, C options, H hidden, K distinct contexts, U distinct ans
 texts that are compared with them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,7 @@ from figlang.scoring.encode import Batch
 from figlang.scoring.head import Dual
 from figlang.training import distillation
 from figlang.training.cross_entropy import CrossEntropyModule
+from figlang.training.near_base import NearBase
 from figlang.training.teacher_networks import Teaching
 
 
@@ -52,6 +53,7 @@ class SimilarityModule(CrossEntropyModule):
         seed: As there.
         ratio: As there.
         teaching: The vectors of the teachers.
+        near: As there.
     """
 
     def __init__(
@@ -64,8 +66,9 @@ class SimilarityModule(CrossEntropyModule):
         ratio: float = 1.0,
         *,
         teaching: Teaching,
+        near: Callable[[nn.Module, int], NearBase] | None = None,
     ) -> None:
-        super().__init__(network=network, method=method, score=score, steps=steps, seed=seed, ratio=ratio)
+        super().__init__(network, method, score, steps, seed, ratio, near=near)
         self._dual = score
         self._texts = teaching.texts
         # In a list, tensors are not a part of the module: they are not saved.

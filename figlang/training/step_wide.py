@@ -12,6 +12,7 @@ Shape letters: B items, C options, H hidden, K distinct contexts, U distinct ans
 candidates of either kind.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -23,6 +24,7 @@ from figlang.errors import FiglangError
 from figlang.scoring.encode import Batch
 from figlang.scoring.head import Dual
 from figlang.training.cross_entropy import CrossEntropyModule
+from figlang.training.near_base import NearBase
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,17 @@ class StepWideModule(CrossEntropyModule):
     """
 
     def __init__(
-        self, network: nn.Module, method: MethodConfig, score: Dual, steps: int, seed: int, ratio: float = 1.0
+        self,
+        network: nn.Module,
+        method: MethodConfig,
+        score: Dual,
+        steps: int,
+        seed: int,
+        ratio: float = 1.0,
+        *,
+        near: Callable[[nn.Module, int], NearBase] | None = None,
     ) -> None:
-        super().__init__(network=network, method=method, score=score, steps=steps, seed=seed, ratio=ratio)
+        super().__init__(network, method, score, steps, seed, ratio, near=near)
         self._dual = score
 
     def on_fit_start(self) -> None:

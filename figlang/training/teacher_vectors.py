@@ -27,7 +27,6 @@ from figlang.machine.shrinking import Shrinking
 from figlang.models.checkpoint import Loaded
 from figlang.scoring.head import Dual
 from figlang.training.throughput import DTYPES
-from figlang.types import Item
 
 log = logging.getLogger("figlang")
 AT_ONCE = 256  # texts that a teacher reads together
@@ -70,9 +69,7 @@ def _read(config: TrainConfig, loaded: Loaded, texts: Sequence[tuple[str, bool]]
     network, manifest = loaded.network, loaded.manifest
     encoder = choosing.encoder(loaded, How())
     dual = Dual(manifest.scale, manifest.sentence_vectors)
-    # An item has two options or more. Equal texts of a batch are read once.
-    encoded, _ = encoder.encode([Item("", "", text, (text, text), None, cut=cut) for text, cut in texts])
-    order = sorted(encoded, key=lambda example: example.longest)
+    order = sorted(encoder.encode_alone(texts), key=lambda example: example.longest)
     device = next(network.parameters()).device
     dtype = DTYPES.get(config.trainer.precision, torch.float32)
     rows: dict[int, Tensor] = {}

@@ -1,6 +1,7 @@
 """The anchor that keeps a network near its base: by hand, where it is nothing, and what it holds back."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from figlang.cpu.hasten import hasten, release
 from figlang.scoring.requests import Request
 from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.branching import StringScorer
+from figlang.training.anchor_texts import Turns
 from figlang.training.cross_entropy import CrossEntropyModule
-from figlang.training.near_base import NearBaseModule, divergence
+from figlang.training.near_base import NearBase, divergence
 from tests.causal_models import network
 from tests.running import train
 from tests.scoring.tree.test_branching import ITEMS, SCORINGS, encoder
@@ -42,21 +44,36 @@ def adapted(changed: bool = False, dropout: float = 0.3) -> PeftModel:
     return built
 
 
-def module(built: Any, weight: float = 1.0, texts: int = 3, remade: bool = False) -> NearBaseModule:
+def module(built: Any, weight: float = 1.0, texts: int = 3, remade: bool = False) -> CrossEntropyModule:
     method = MethodConfig(anchor="kl", anchor_weight=weight, anchor_texts=texts)
-    examples = STRINGS.encode_lines(TEXTS)
     score = StringScorer(dissect(network("llama")))
-    more = {"examples": examples, "collate": STRINGS.collate, "remade": remade}
-    return NearBaseModule(built, method, score, 10, 0, **more).train()
+    near = partial(
+        NearBase,
+        examples=STRINGS.encode_lines(TEXTS),
+        at_once=texts,
+        collate=STRINGS.collate,
+        read=score.logits,
+        apart=divergence,
+        remade=remade,
+    )
+    return CrossEntropyModule(built, method, score, 10, 0, near=near).train()
 
 
-def anchor(found: NearBaseModule) -> float:
+def copies(found: CrossEntropyModule) -> list[nn.Module]:
+    assert found._near is not None
+    return [] if found._near._copy is None else [found._near._copy]
+
+
+def anchor(found: CrossEntropyModule) -> float:
     """What the loss has besides the choices, by the same draws of dropout."""
     batch = STRINGS.collate(STRINGS.encode(ITEMS))
     torch.manual_seed(7)
     both = found.loss(batch)["loss"]
+    near, found._near = found._near, None
     torch.manual_seed(7)
-    return float((both - CrossEntropyModule.loss(found, batch)["loss"]).detach())
+    alone = found.loss(batch)["loss"]
+    found._near = near
+    return float((both - alone).detach())
 
 
 def test_the_divergence_by_hand() -> None:
@@ -76,11 +93,11 @@ def test_it_is_nothing_before_the_first_step(whole: bool, hastened: bool, rounde
     built = network("llama") if whole else adapted()
     found = module(built)
     if hastened:
-        for each in (built, *found._copies):
+        for each in (built, *copies(found)):
             hasten(each)
     with torch.autocast("cpu", torch.bfloat16, enabled=rounded):
         assert anchor(found) == 0
-    for each in (built, *found._copies):
+    for each in (built, *copies(found)):
         release(each)
 
 
@@ -100,24 +117,46 @@ def by_hand(base: Any, own: Any, numbers: list[int]) -> float:
 def test_its_value_is_the_mean_over_the_tokens_of_the_texts_of_the_step(weight: float) -> None:
     built = adapted(changed=True)
     found = module(built, weight)
-    numbers = found._order(0)[:3].tolist()
+    numbers = list(Turns(len(TEXTS), 3, 0).of(0))
     expected = by_hand(network("llama"), built.eval(), numbers)
     built.train()
     assert expected > 0.001
     assert anchor(found) == pytest.approx(weight * expected, rel=1e-3)
 
 
-def test_every_text_comes_once_before_one_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = module(adapted(), texts=3)
+def test_each_step_reads_its_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = adapted(changed=True)
+    found = module(built)
+    at_steps = []
+    for step in (0, 1):
+        monkeypatch.setattr(CrossEntropyModule, "global_step", step)
+        numbers = list(Turns(len(TEXTS), 3, 0).of(step))
+        expected = by_hand(network("llama"), built.eval(), numbers)
+        built.train()
+        assert anchor(found) == pytest.approx(expected, rel=1e-3)
+        at_steps.append(expected)
+    assert at_steps[0] != pytest.approx(at_steps[1], rel=1e-2)
+
+
+def test_every_text_comes_once_before_one_comes_again() -> None:
+    turns = Turns(4, 3, seed=0)
     seen: list[int] = []
     for step in range(8):
-        monkeypatch.setattr(NearBaseModule, "global_step", step)
-        read = found._texts()
-        assert len(read.inputs["input_ids"]) == 3
-        seen += read.positions
+        assert len(turns.of(step)) == 3
+        seen += turns.of(step)
     for start in range(0, 24, 4):
         assert sorted(seen[start : start + 4]) == [0, 1, 2, 3]
     assert seen[:4] != seen[4:8] or seen[4:8] != seen[8:12]
+    assert [list(turns.of(step)) for step in range(8)] != [list(Turns(4, 3, 1).of(step)) for step in range(8)]
+
+
+def test_processes_share_the_texts_of_a_step() -> None:
+    turns = Turns(100, 7, seed=3)
+    shares = [turns.of(5, rank, 3) for rank in range(3)]
+    assert sorted(number for share in shares for number in share) == sorted(turns.of(5))
+    assert [len(share) for share in shares] == [3, 2, 2]
+    # One that has no share reads a text of another: it must have a loss too.
+    assert list(Turns(100, 2, seed=3).of(5, 2, 3)) == list(Turns(100, 2, seed=3).of(5))[:1]
 
 
 def stepped(found: CrossEntropyModule, steps: int = 4) -> dict[str, torch.Tensor]:
@@ -157,10 +196,10 @@ def test_a_heavy_weight_holds_the_network() -> None:
 
 
 def test_adapters_need_no_copy_and_a_copy_is_not_saved() -> None:
-    assert module(adapted())._copies == []
+    assert copies(module(adapted())) == []
     for found in (module(network("llama")), module(adapted(), remade=True)):
-        assert len(found._copies) == 1
-        assert not any(parameter.requires_grad for parameter in found._copies[0].parameters())
+        (base,) = copies(found)
+        assert not any(parameter.requires_grad for parameter in base.parameters())
         assert found.state_dict().keys() == {f"network.{name}" for name in found.network.state_dict()}
 
 
@@ -186,10 +225,11 @@ def test_a_training_reads_the_texts_of_another_data_set(tmp_path: Path, more: li
 
 def test_settings_that_do_not_fit_are_named(tmp_path: Path) -> None:
     for words, said in {
-        "method.anchor_texts=3": "method.anchor_texts changes nothing without method.anchor=kl",
+        "method.anchor_texts=3": "method.anchor_texts changes nothing without method.anchor=kl or vectors",
         "method.anchor=kl method.anchor_data=nothing": "method.anchor_data=nothing",
         "method.anchor=kl method.anchor_data=snli": "method.anchor_data=snli has premises with hypotheses",
         "method.anchor=kl trainer.strategy=fsdp": "method.anchor=kl does not go with trainer.strategy=fsdp",
+        "method.anchor=vectors": "method.anchor=vectors is for encoders with method.format=dual",
     }.items():
         result = train(tmp_path, "model=smollm2", *words.split())
         assert said in result.stderr, (words, result.stderr)

@@ -49,18 +49,21 @@ class MethodConfig(Section):
     )
     anchor: str = option(
         "none",
-        "Causal models with contrastive: a second term of the loss that keeps the right answers likely. lm: "
-        "their language-modelling loss. positive: how far they have fallen below what they had before the "
-        "training. kl: how far the network has moved from its base (Kullback-Leibler divergence of the next "
-        "tokens) on texts of anchor_data. All are in nats per token.",
-        ("none", "lm", "positive", "kl"),
+        "contrastive: a second term of the loss that keeps what the network knew. For causal models, in nats "
+        "per token: lm is the language-modelling loss of right answers. positive is how far they have fallen "
+        "below what they had before the training. kl is how far the network has moved from its base "
+        "(Kullback-Leibler divergence of the next tokens) on texts of anchor_data. For dual: vectors is how "
+        "far the vectors of texts of anchor_data have turned from those of the base (1 less the cosine).",
+        ("none", "lm", "positive", "kl", "vectors"),
     )
     anchor_weight: float = option(1.0, "Weight of the anchor beside the contrastive loss.", within=AMOUNT)
     anchor_data: str = option(
         DEFAULTS.anchored,
-        "anchor=kl: preset of data= whose training items, with their right answers, are read.",
+        "anchor=kl and vectors: preset of data= whose training items, with their right answers, are read.",
     )
-    anchor_texts: int = option(8, "anchor=kl: number of its texts that are read at each step.", within=COUNT)
+    anchor_texts: int = option(
+        8, "anchor=kl and vectors: number of its texts that are read at each step.", within=COUNT
+    )
     selection: str = option(
         "none",
         "The epoch that is exported. none: the last. heldout: the one with the smallest loss on training "
@@ -200,6 +203,11 @@ class MethodConfig(Section):
     )
 
     @property
+    def reads_texts(self) -> bool:
+        """Whether the anchor reads other texts."""
+        return self.anchor in ("kl", "vectors")
+
+    @property
     def step_wide(self) -> bool:
         """Whether an encoder's loss compares texts across the items of a step, by their labels."""
         return self.direction == "both" or (self.negatives == "batch" and self.negatives_weight > 0)
@@ -225,7 +233,9 @@ class MethodConfig(Section):
                     f"method={self.name}"
                 )
         for name in ("label_smoothing", "r_drop"):
-            if self.anchor != "none" and getattr(self, name):
-                raise FiglangError(f"method.{name} does not go with method.anchor; leave one of them out")
+            if self.anchor in ("lm", "positive") and getattr(self, name):
+                raise FiglangError(
+                    f"method.{name} does not go with method.anchor={self.anchor}; leave one of them out"
+                )
             if self.name == "lm" and getattr(self, name):
                 raise FiglangError(f"method.{name} needs options to choose from; leave it out of method=lm")
