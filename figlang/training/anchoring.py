@@ -19,7 +19,14 @@ Anchor = Callable[[nn.Module, int], NearBase]
 def of_tokens(
     config: TrainConfig, texts: Sequence[EncodedStrings], encoder: StringEncoder, score: StringScorer
 ) -> Anchor | None:
-    """The anchor of a causal model, which compares the next tokens; None without texts."""
+    """The anchor of a causal model, which compares the next tokens; None without texts.
+
+    Args:
+        config: The options of the training.
+        texts: The texts in tokens.
+        encoder: Makes a batch of them.
+        score: Has the logits of a batch.
+    """
     if not texts:
         return None
     return partial(
@@ -36,7 +43,14 @@ def of_tokens(
 def of_vectors(
     config: TrainConfig, texts: Sequence[Encoded], encoder: Encoder, score: HeadScorer
 ) -> Anchor | None:
-    """The anchor of an encoder, which compares the vectors of sentences; None without texts."""
+    """The anchor of an encoder, which compares the vectors of sentences; None without texts.
+
+    Args:
+        config: The options of the training.
+        texts: The texts in tokens, each as an item of its own.
+        encoder: Makes a batch of them, in which equal texts are one sequence.
+        score: Has the vectors of a batch.
+    """
     if not texts:
         return None
     assert isinstance(score, Dual), "only dual encoders have vectors of sentences"

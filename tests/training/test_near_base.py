@@ -229,6 +229,8 @@ def test_settings_that_do_not_fit_are_named(tmp_path: Path) -> None:
         "method.anchor=kl method.anchor_data=nothing": "method.anchor_data=nothing",
         "method.anchor=kl method.anchor_data=snli": "method.anchor_data=snli has premises with hypotheses",
         "method.anchor=kl trainer.strategy=fsdp": "method.anchor=kl does not go with trainer.strategy=fsdp",
+        "method.anchor=lm method.r_drop=1": "method.r_drop does not go with method.anchor=lm",
+        "method.anchor=positive method.label_smoothing=0.1": "method.label_smoothing does not go with",
         "method.anchor=vectors": "method.anchor=vectors is for encoders with method.format=dual",
     }.items():
         result = train(tmp_path, "model=smollm2", *words.split())
