@@ -1,7 +1,6 @@
 """Requests to an OpenAI-compatible endpoint.
 
 Many requests are in flight at a time. Each answer is stored when it arrives, and no request is sent twice.
-The `openai` package handles time-outs, retries with exponential backoff and jitter, and Retry-After.
 """
 
 import asyncio
@@ -25,6 +24,7 @@ from figlang.models.served.apis.api import Api, without_key
 from figlang.models.served.apis.google_api import GoogleApi
 from figlang.models.served.apis.openai_api import OpenAIApi
 from figlang.models.served.cost import ENOUGH, PROBES, Meter
+from figlang.models.served.patience import BUSY, patiently
 from figlang.models.served.planning import Plan
 from figlang.models.served.refusal import FILTER, FILTERED, Answer, EndpointError, refusal, refused
 from figlang.models.served.store import Call, Store
@@ -69,6 +69,10 @@ class Client:
     def attempt(self, call: Call, retries: int = 1) -> Answer:
         """Send one request whose answer is not stored, although it costs money.
 
+        Args:
+            call: The request.
+            retries: How often it is sent again. A server that is only busy is asked `model.retries` times.
+
         Raises:
             EndpointError: If the endpoint refuses it.
         """
@@ -80,7 +84,7 @@ class Client:
         """The names of the models that the endpoint lists; empty if it lists none."""
 
         async def listed() -> list[str]:
-            async with self._connect(retries=1) as api:
+            async with self._connect() as api:
                 return await api.models()
 
         with suppress(Exception):  # an answer of another shape lists no models that can be read
@@ -209,16 +213,30 @@ class Client:
         )
 
     async def _once(self, call: Call, retries: int) -> Answer:
-        async with self._connect(retries) as api:
-            return await self.post(api, call)
+        async with self._connect() as api:
+            return await self.post(
+                api, call, lambda error: self.model.retries if error.status in BUSY else retries
+            )
 
-    async def post(self, api: Api, call: Call) -> Answer:
-        """Send one request.
+    async def post(
+        self,
+        api: Api,
+        call: Call,
+        retries: Callable[[EndpointError], int],
+        stopped: asyncio.Event | None = None,
+    ) -> Answer:
+        """Send one request, again if that can help.
+
+        Args:
+            api: The connection.
+            call: The request.
+            retries: How often it is sent again after an error.
+            stopped: Ends the waiting between tries.
 
         Raises:
             EndpointError: The server refuses it, or its answer has no choices.
         """
-        answer = await api.post(call)
+        answer = await patiently(lambda: api.post(call), retries, stopped)
         if not answer.get("choices"):  # some routers wrap the error of another server into an answer
             said = without_key(self.model, one_line(Exception(answer.get("error") or answer)))
             filtered = FILTER.search(json.dumps(answer)) is not None
@@ -247,8 +265,8 @@ class Client:
         if expected := self.meter.expect(calls, answers):
             log.info("by the replies to %d of them, all %d take about %s", len(probes), len(calls), expected)
 
-    def _connect(self, retries: int, shared: Any = None) -> Api:
-        return self._api(self.model, retries, shared)
+    def _connect(self, shared: Any = None) -> Api:
+        return self._api(self.model, shared)
 
 
 def _installed(package: str) -> bool:
@@ -268,7 +286,7 @@ class _Run:
         self._unusable = unusable
         self._flying: list[Call] = []
         self._landed = asyncio.Condition()
-        self._stopped = False
+        self._stopped = asyncio.Event()
         self._failures: list[FiglangError] = []
 
     async def finish(self, arrived: Callable[[], None]) -> None:
@@ -278,8 +296,8 @@ class _Run:
             await asyncio.shield(workers)
         except asyncio.CancelledError:
             # Ctrl-C: requests in flight are paid for, so their answers are waited for; a second Ctrl-C ends
-            # that.
-            self._stopped = True
+            # that. One that failed is not sent again.
+            self._stopped.set()
             log.warning(
                 "interrupted: waiting for %s in flight; interrupt again to give up",
                 counted(len(self._flying), "request"),
@@ -295,18 +313,19 @@ class _Run:
         Some servers read one connection at a time. As long as an idle one is open, they answer no other,
         until those requests time out.
         """
-        async with self._client._connect(self._client.model.retries, shared) as api:
+        async with self._client._connect(shared) as api:
             await self._work(api, arrived)
 
     async def _work(self, api: Api, arrived: Callable[[], None]) -> None:
+        retries = self._client.model.retries
         for call in self._waiting:
             try:
                 await self._afford(call)
-                if self._stopped:
+                if self._stopped.is_set():
                     return
                 self._flying.append(call)
                 try:
-                    answer = await self._client.post(api, call)
+                    answer = await self._client.post(api, call, lambda error: retries, self._stopped)
                 except EndpointError as error:
                     if not error.filtered:
                         raise
@@ -316,10 +335,10 @@ class _Run:
                 self._keep(call, answer)
             except FiglangError as error:
                 self._failures.append(error)
-                self._stopped = True
+                self._stopped.set()
             async with self._landed:
                 self._landed.notify_all()
-            if self._stopped:
+            if self._stopped.is_set():
                 return
             arrived()
 
@@ -344,8 +363,8 @@ class _Run:
             return meter.cost + meter.bound([*self._flying, call]) <= most
 
         async with self._landed:
-            await self._landed.wait_for(lambda: fits() or not self._flying or self._stopped)
-        if not fits() and not self._stopped:
+            await self._landed.wait_for(lambda: fits() or not self._flying or self._stopped.is_set())
+        if not fits() and not self._stopped.is_set():
             raise FiglangError(
                 f"the next request could exceed model.max_cost={most:g}, and {meter.cost:.4g} is spent "
                 f"(in {self._client.model.currency}); raise it to continue"

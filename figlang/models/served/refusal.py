@@ -17,17 +17,28 @@ FILTER = re.compile(
 
 
 class EndpointError(FiglangError):
-    """A request that failed for good.
+    """A request that failed.
 
     Attributes:
         status: The HTTP status; None without an answer.
         filtered: Whether a content filter refused this prompt. Other prompts may pass.
+        again: Whether another try can help.
+        after: The seconds that the server asks to wait before it; None if it does not ask.
     """
 
-    def __init__(self, message: str, status: int | None, filtered: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        status: int | None,
+        filtered: bool = False,
+        again: bool = False,
+        after: float | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.filtered = filtered
+        self.again = again
+        self.after = after
 
 
 def refused(answer: Answer) -> bool:

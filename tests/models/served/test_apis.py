@@ -1,6 +1,7 @@
 """Anthropic's and Google's interfaces by their own packages, against stubs of their wire formats."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,20 @@ def test_an_answer_without_candidates_that_is_not_blocked_is_no_refusal(tmp_path
     assert "\n" not in str(caught.value)
 
 
+ROUTED = '{"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}'
+
+
+@pytest.mark.parametrize(("body", "said"), [("{}", "it has no content"), (ROUTED, "busy")])
+def test_an_answer_without_content_is_no_empty_reply(tmp_path: Path, body: str, said: str) -> None:
+    def fault(stub: Stub, asked: dict[str, Any]) -> tuple[int, dict[str, str], str] | None:
+        return (200, {}, body) if "Hm?" in json.dumps(asked) else None
+
+    with serving(AnthropicStub(fault=fault)) as stub:
+        endpoint = open_chat("anthropic", stub, tmp_path)
+        with pytest.raises(FiglangError, match=rf"answers without choices: .*{said}.*\(0 of 1 answers"):
+            endpoint.chat(["Hm?"], SamplingConfig())
+
+
 @pytest.mark.parametrize("api", STUBS)
 def test_errors_are_one_line(api: str, tmp_path: Path) -> None:
     with serving(STUBS[api]()) as stub, pytest.raises(FiglangError, match="404") as caught:
@@ -128,3 +143,86 @@ def test_addresses_and_keys_have_defaults(api: str) -> None:
     assert model.key_env == KEYS[api][0]
     with pytest.raises(FiglangError, match=r"model\.batch writes OpenAI's format"):
         ModelConfig(family="served", api=api, name="x", name_or_path="", batch="folder")
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("figlang.models.served.patience.FIRST", 0.02)
+
+
+PASSING: dict[str, tuple[int, dict[str, str], str]] = {
+    "lost connection": (0, {}, ""),
+    "half an object": (200, {}, '{"choices": [{"mess'),
+    "a page": (200, {"Content-Type": "text/html"}, "<html>bad gateway</html>"),
+    "a short body": (200, {"Content-Length": "9000", "Connection": "close"}, "{}"),
+    "429": (429, {}, '{"error": {"message": "slow down"}}'),
+    "529": (529, {}, "{}"),
+    "500": (500, {}, "oops"),
+}
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("api", STUBS)
+@pytest.mark.parametrize("name", PASSING)
+def test_a_fault_that_passes_is_not_seen(api: str, name: str, tmp_path: Path) -> None:
+    with serving(STUBS[api](reply=lambda message: "A")) as stub:
+        endpoint = open_chat(api, stub, tmp_path, retries=2)
+        faults = iter([PASSING[name], PASSING[name]])
+        stub.fault = lambda stub, body: next(faults, None)
+        ((reply,),) = endpoint.chat(["Hm?"], SamplingConfig())
+        assert reply.text == "A"
+        assert len(stub.seen) == 3
+
+
+WAITS: dict[str, tuple[dict[str, str], str]] = {
+    "a header": ({"Retry-After": "1"}, "{}"),
+    "Google's body": (
+        {},
+        '{"error": {"code": 429, "message": "quota", "details": [{"@type": "type.googleapis.com/google.rpc.'
+        'RetryInfo", "retryDelay": "1s"}]}}',
+    ),
+}
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    ("api", "name"), [("anthropic", "a header"), ("google", "a header"), ("google", "Google's body")]
+)
+def test_a_server_says_how_long_to_wait(api: str, name: str, tmp_path: Path) -> None:
+    with serving(STUBS[api](reply=lambda message: "A")) as stub:
+        endpoint = open_chat(api, stub, tmp_path, retries=1)
+        stub.fault = lambda stub, body: (429, *WAITS[name]) if len(stub.seen) == 1 else None
+        started = time.perf_counter()
+        endpoint.chat(["Hm?"], SamplingConfig())
+        assert 1 <= time.perf_counter() - started < 5
+
+
+@pytest.mark.parametrize("api", ["openai", *STUBS])
+def test_a_wait_of_hours_is_not_begun(api: str, tmp_path: Path) -> None:
+    with serving((STUBS | {"openai": Stub})[api](reply=lambda message: "A")) as stub:
+        endpoint = open_chat(api, stub, tmp_path, retries=3)
+        stub.fault = lambda stub, body: (429, {"Retry-After": "3600"}, "{}")
+        with pytest.raises(FiglangError, match=r"too many requests .*try later \(0 of 1 answers"):
+            endpoint.chat(["Hm?"], SamplingConfig())
+        assert len(stub.seen) == 1
+
+
+@pytest.mark.parametrize("api", STUBS)
+def test_a_hung_server_is_said_to_be_overloaded(api: str, tmp_path: Path) -> None:
+    with serving(STUBS[api](reply=lambda message: "A")) as stub:
+        endpoint = open_chat(api, stub, tmp_path, timeout=0.2)
+        stub.delay = 1.0
+        with pytest.raises(
+            FiglangError, match=r"no answer within model.timeout=0.2 seconds; is it overloaded"
+        ):
+            endpoint.chat(["Hm?"], SamplingConfig())
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("api", ["openai", *STUBS])
+def test_a_busy_server_passes_the_probe(api: str, tmp_path: Path) -> None:
+    def busy(stub: Stub, body: dict[str, Any]) -> tuple[int, dict[str, str], str] | None:
+        return (429, {}, "{}") if len(stub.requests) < 5 else None
+
+    with serving((STUBS | {"openai": Stub})[api](reply=lambda message: "A", fault=busy)) as stub:
+        assert open_chat(api, stub, tmp_path, retries=6).abilities.reply is not None

@@ -56,9 +56,9 @@ def once(stub: Stub, count: int = len(CALLS)) -> bool:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorten the package's waits to a tenth: the tests check that it waits, and for what."""
-    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.02)
-    monkeypatch.setattr("openai._base_client.MAX_RETRY_DELAY", 0.05)
+    """Shorten the waits to a tenth: the tests check that it waits, and for what."""
+    monkeypatch.setattr("figlang.models.served.patience.FIRST", 0.02)
+    monkeypatch.setattr("figlang.models.served.patience.LONGEST", 0.05)
 
 
 def test_answers_come_in_order_and_a_second_run_asks_nothing(tmp_path: Path) -> None:
@@ -327,6 +327,16 @@ def test_interrupting_waits_for_what_is_paid_for(tmp_path: Path) -> None:
         assert 0 < before < 12
         client(stub, tmp_path, concurrency=12).ask(CALLS, usable)
         assert once(stub)
+
+
+def test_interrupting_does_not_wait_for_another_try(tmp_path: Path) -> None:
+    slow_down = (429, {"Retry-After": "60"}, "{}")
+    with serving(Stub(fault=lambda stub, body: slow_down if len(stub.requests) > 2 else None)) as stub:
+        threading.Thread(target=interrupt_in_flight, args=[stub], daemon=True).start()
+        started = time.perf_counter()
+        with pytest.raises(FiglangError, match=r"interrupted \(2 of 12 answers are stored"):
+            client(stub, tmp_path, concurrency=2).ask(CALLS, usable)
+        assert time.perf_counter() - started < 30
 
 
 def test_no_one_else_pays_for_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,8 +25,8 @@ class AnthropicApi(Api):
     package = "anthropic"
     extra = "anthropic"
 
-    def __init__(self, model: ModelConfig, retries: int, shared: Any = None) -> None:
-        super().__init__(model, retries, shared)
+    def __init__(self, model: ModelConfig, shared: Any = None) -> None:
+        super().__init__(model, shared)
         import anthropic
         import httpx2
 
@@ -34,7 +34,7 @@ class AnthropicApi(Api):
             base_url=model.base_url.removesuffix("/v1"),
             api_key=key_of(model) or "none",
             timeout=httpx2.Timeout(model.timeout, connect=min(CONNECT, model.timeout)),
-            max_retries=retries,
+            max_retries=0,
             http_client=anthropic.DefaultAsyncHttpxClient(
                 event_hooks={"response": [whole]}, verify=shared or self.shared()
             ),
@@ -88,8 +88,15 @@ def asked(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def answer_of(message: Mapping[str, Any]) -> Answer:
-    """An answer in OpenAI's form."""
-    blocks = [block for block in message.get("content") or () if isinstance(block, Mapping)]
+    """An answer in OpenAI's form.
+
+    Without a list of blocks it is no reply, but for example the error of a router: the form has no choices
+    then.
+    """
+    content = message.get("content")
+    if not isinstance(content, list):
+        return {"choices": [], "error": message.get("error") or "it has no content"}
+    blocks = [block for block in content if isinstance(block, Mapping)]
     text = "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
     thought = "".join(str(block.get("thinking") or "") for block in blocks if block.get("type") == "thinking")
     said: dict[str, Any] = {"content": text, **({"reasoning_content": thought} if thought else {})}

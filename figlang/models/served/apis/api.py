@@ -3,11 +3,13 @@
 import os
 import re
 from abc import ABC, abstractmethod
-from types import TracebackType
+from collections.abc import Mapping
+from types import MappingProxyType, TracebackType
 from typing import Any, ClassVar
 
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError, one_line
+from figlang.models.served.patience import passes, wanted
 from figlang.models.served.refusal import FILTER, Answer, EndpointError
 from figlang.models.served.store import Call
 
@@ -19,7 +21,6 @@ class Api(ABC):
 
     Args:
         model: Settings of the model.
-        retries: How often a request is repeated.
         shared: What the connections of one command share (`shared`).
     """
 
@@ -28,9 +29,8 @@ class Api(ABC):
     extra: ClassVar[str]
     """The extra of figlang that installs it."""
 
-    def __init__(self, model: ModelConfig, retries: int, shared: Any = None) -> None:
+    def __init__(self, model: ModelConfig, shared: Any = None) -> None:
         self.model = model
-        self.retries = retries
 
     @classmethod
     def shared(cls) -> Any:
@@ -47,7 +47,7 @@ class Api(ABC):
 
     @abstractmethod
     async def post(self, call: Call) -> Answer:
-        """Send a request.
+        """Send a request once.
 
         Raises:
             EndpointError: The server refuses it or cannot be asked.
@@ -87,23 +87,44 @@ def explained(model: ModelConfig, error: Exception, package: Any) -> EndpointErr
         error: The error.
         package: `openai` or `anthropic`, whose errors have the same names.
     """
-    where = model.base_url
     # The package's own message does not tell what broke a connection, or what a server says that does not
     # use JSON.
-    inner = error.__cause__ if isinstance(error, package.APIConnectionError) else None
+    if isinstance(error, package.APIConnectionError):
+        return unreached(model, error.__cause__ or error)
     body = getattr(error, "body", None)
     page = Exception(body) if isinstance(body, str) and body else None
-    said = without_key(model, one_line(inner or page or error))
-    if isinstance(error, package.APITimeoutError):
+    said = without_key(model, one_line(page or error))
+    headers = getattr(getattr(error, "response", None), "headers", {})
+    return of_status(model, getattr(error, "status_code", None), said, f"{error} {body}", headers)
+
+
+def unreached(model: ModelConfig, error: BaseException) -> EndpointError:
+    """An error without an answer that can be read: what is in the way of the connection.
+
+    Args:
+        model: Settings of the model.
+        error: The error of the transport.
+    """
+    import httpx2
+
+    where, again = model.base_url, isinstance(error, httpx2.TransportError | OSError)
+    if isinstance(error, httpx2.TimeoutException) and not isinstance(error, httpx2.ConnectTimeout):
         return EndpointError(
-            f"{where} gave no answer within model.timeout={model.timeout:g} seconds; is it overloaded?", None
+            f"{where} gave no answer within model.timeout={model.timeout:g} seconds; is it overloaded?",
+            None,
+            again=again,
         )
-    if isinstance(error, package.APIConnectionError):
-        return EndpointError(f"{where} cannot be asked ({said}); is the server running?", None)
-    return of_status(model, getattr(error, "status_code", None), said, f"{error} {body}")
+    said = without_key(model, one_line(error))
+    return EndpointError(f"{where} cannot be asked ({said}); is the server running?", None, again=again)
 
 
-def of_status(model: ModelConfig, status: int | None, said: str, whole: str) -> EndpointError:
+def of_status(
+    model: ModelConfig,
+    status: int | None,
+    said: str,
+    whole: str,
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> EndpointError:
     """An error by its HTTP status.
 
     Args:
@@ -111,8 +132,9 @@ def of_status(model: ModelConfig, status: int | None, said: str, whole: str) -> 
         status: The status; None without an answer.
         said: The words of the server on one line, without the key.
         whole: All that it said, in which the words of content filters are looked for.
+        headers: The headers of its answer, which may say whether and when to ask again.
     """
-    where = model.base_url
+    where, again, after = model.base_url, passes(status, headers), wanted(headers)
     if status in (400, 403, 422, 451) and FILTER.search(whole):
         return EndpointError(f"{where} answers {status}: {said}", status, filtered=True)
     if status == 403 and key_of(model):  # often a model or a place that the key is not for
@@ -131,8 +153,10 @@ def of_status(model: ModelConfig, status: int | None, said: str, whole: str) -> 
             f"{where} still says that there are too many requests (429: {said}); lower "
             "model.concurrency, or try later",
             status,
+            again=again,
+            after=after,
         )
-    return EndpointError(f"{where} answers {status}: {said}", status)
+    return EndpointError(f"{where} answers {status}: {said}", status, again=again, after=after)
 
 
 def only_chats(model: ModelConfig, call: Call) -> None:

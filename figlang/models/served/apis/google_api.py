@@ -1,17 +1,19 @@
 """Google's generateContent, by the `google-genai` package."""
 
+import json
+import re
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
 from figlang.config import ModelConfig
 from figlang.errors import one_line
-from figlang.models.served.apis.api import CONNECT, Api, key_of, of_status, only_chats, without_key
+from figlang.models.served.apis.api import CONNECT, Api, key_of, of_status, only_chats, unreached, without_key
 from figlang.models.served.apis.openai_api import OpenAIApi, whole
-from figlang.models.served.refusal import FILTERED, Answer, EndpointError
+from figlang.models.served.refusal import FILTERED, Answer
 from figlang.models.served.store import Call
 
-STATUSES = [408, 429, 500, 502, 503, 504]  # that are tried again
+DELAY = re.compile(r'"retryDelay": "(\d+(?:\.\d+)?)s"')  # the body says when to ask again, and no header does
 BLOCKED = {"SAFETY", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "RECITATION", "MODEL_ARMOR"}
 ROLES = {"user": "user", "assistant": "model"}
 
@@ -22,8 +24,8 @@ class GoogleApi(Api):
     package = "google.genai"
     extra = "google"
 
-    def __init__(self, model: ModelConfig, retries: int, shared: Any = None) -> None:
-        super().__init__(model, retries, shared)
+    def __init__(self, model: ModelConfig, shared: Any = None) -> None:
+        super().__init__(model, shared)
         import httpx2
         from google import genai
         from google.genai import types
@@ -31,7 +33,6 @@ class GoogleApi(Api):
         base, slash, version = model.base_url.rpartition("/v1")
         if not slash:
             base, version = model.base_url, ""
-        again = types.HttpRetryOptions(attempts=retries + 1, http_status_codes=STATUSES)
         self._transport = httpx2.AsyncClient(
             timeout=httpx2.Timeout(model.timeout, connect=min(CONNECT, model.timeout)),
             event_hooks={"response": [whole]},
@@ -41,7 +42,7 @@ class GoogleApi(Api):
             base_url=base,
             api_version=f"v1{version}",
             timeout=round(1000 * model.timeout),
-            retry_options=again,
+            retry_options=types.HttpRetryOptions(attempts=1),
             httpx_async_client=self._transport,
         )
         self._client = genai.Client(api_key=key_of(model) or "none", http_options=options)
@@ -64,11 +65,18 @@ class GoogleApi(Api):
             answer = await self._client.aio.models.generate_content(**asked(call.body))
         except errors.APIError as error:
             said = without_key(self.model, one_line(Exception(error.message or str(error))))
-            raise of_status(self.model, error.code, said, str(error)) from None
+            raise of_status(self.model, error.code, said, str(error), headers_of(error)) from None
         except Exception as error:  # the transport raises what it pleases
-            where, said = self.model.base_url, without_key(self.model, one_line(error))
-            raise EndpointError(f"{where} cannot be asked ({said}); is the server running?", None) from None
+            raise unreached(self.model, error) from None
         return answer_of(answer.model_dump(mode="json"))
+
+
+def headers_of(error: Any) -> dict[str, str]:
+    """The headers of an answer that is an error, with the wait that its body asks for."""
+    headers = {name.lower(): value for name, value in getattr(error.response, "headers", {}).items()}
+    if told := DELAY.search(json.dumps(error.details, default=str)):
+        headers.setdefault("retry-after", told[1])
+    return headers
 
 
 def asked(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,7 +111,7 @@ def answer_of(answer: Mapping[str, Any]) -> Answer:
     blocked = (answer.get("prompt_feedback") or {}).get("block_reason")
     candidates = answer.get("candidates") or ([{"finish_reason": "SAFETY"}] if blocked else [])
     if not candidates:
-        return {"choices": []}
+        return {"choices": [], "error": "it has no candidates"}
     first = candidates[0]
     parts = (first.get("content") or {}).get("parts") or []
     text = "".join(str(part.get("text") or "") for part in parts if not part.get("thought"))

@@ -1,7 +1,4 @@
-"""OpenAI's interface, which most servers have.
-
-The `openai` package handles time-outs, retries with exponential backoff and jitter, and Retry-After.
-"""
+"""OpenAI's interface, which most servers have."""
 
 from functools import cache
 from types import TracebackType
@@ -28,8 +25,8 @@ class OpenAIApi(Api):
     package = "openai"
     extra = "served"
 
-    def __init__(self, model: ModelConfig, retries: int, shared: Any = None) -> None:
-        super().__init__(model, retries, shared)
+    def __init__(self, model: ModelConfig, shared: Any = None) -> None:
+        super().__init__(model, shared)
         import httpx2
         import openai
 
@@ -39,7 +36,7 @@ class OpenAIApi(Api):
             base_url=model.base_url,
             api_key=key_of(model) or "none",
             timeout=httpx2.Timeout(model.timeout, connect=min(CONNECT, model.timeout)),
-            max_retries=retries,
+            max_retries=0,
             http_client=openai.DefaultAsyncHttpxClient(
                 event_hooks={"response": [whole]}, verify=shared or self.shared()
             ),
@@ -77,7 +74,7 @@ class OpenAIApi(Api):
 
 
 async def whole(response: "httpx2.Response") -> None:
-    """Refuse an answer that is not a JSON object, like a broken connection: the package then asks again."""
+    """Refuse an answer that is not a JSON object, like a broken connection: it is then asked again."""
     import httpx2
 
     await response.aread()
