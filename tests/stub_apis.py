@@ -40,7 +40,7 @@ class GoogleStub(Stub):
     def answer(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, str], str]:
         if faulty := self.fault(self, body):
             return faulty
-        if path.partition("?")[0] != f"/v1/models/{MODEL}:generateContent":
+        if path.partition("?")[0] != f"/v1beta/models/{MODEL}:generateContent":
             error = {"code": 404, "message": f"{path} is not found", "status": "NOT_FOUND"}
             return 404, {}, json.dumps({"error": error})
         reply = self.reply(body["contents"][-1]["parts"][0]["text"])

@@ -112,6 +112,21 @@ OF_EVALUATION = (
         "a protocol that reads replies",
     ),
 )
+# `figlang generate` draws examples by the seed too.
+OF_WRITING = (
+    Needed(
+        ("sampling.top_p",),
+        ("sampling", "sampling.temperature"),
+        lambda config: config.sampling.temperature > 0,
+        "sampling.temperature=0.7 or another above 0",
+    ),
+    Needed(
+        ("sampling.seed",),
+        ("sampling", "sampling.temperature", "shots"),
+        lambda config: config.sampling.temperature > 0 or config.shots > 0,
+        "sampling.temperature=0.7 or another above 0, or shots=5 or more",
+    ),
+)
 
 
 def check_training(config: TrainConfig, given: Given) -> None:
@@ -167,7 +182,7 @@ def check_evaluation(config: EvaluateConfig, given: Given) -> None:
         raise FiglangError(
             f"data.fold= is a part of the training items and this is split={config.split}; add split=train"
         )
-    _check_effect(config, given, OF_EVALUATION)
+    _check_effect(config, given, OF_EVALUATION + OF_WRITING)
     for name in given.names:
         if name.startswith("method") or name in TRAINING:
             raise FiglangError(f"{name}= is for training and changes no evaluation; leave it out")

@@ -23,8 +23,8 @@ class Answered:
         message: The last message.
         reply: The reply to it, without reasoning that a server sent apart.
         letter: The letter that was read; None if none can be read.
-        cut: Whether it reached the limit of tokens.
-        refused: Whether a content filter stopped it.
+        cut: Whether one of the replies to it reached the limit of tokens.
+        refused: Whether a content filter stopped one of them.
         usage: What an endpoint says that all replies took.
         reason: Why no letter can be read.
         reasoning: The reasoning before the reply.
@@ -81,8 +81,8 @@ def answered(
         message,
         shown.text,
         read.letter,
-        shown.cut,
-        shown.refused,
+        any(reply.cut for reply in replies),
+        any(reply.refused for reply in replies),
         _added([reply.usage for reply in every]),
         read.reason,
         reading.reasoning(shown),

@@ -321,6 +321,8 @@ def test_figqa_has_several_answers_to_a_metaphor(run: Run) -> None:
         (["data.question=implied-by"], "has no questions about these items"),
         (["shots=2", "rated=/nowhere", "ratings=[a.csv]"], "key.json cannot be read"),
         (["sampling.top_p=2"], "sampling.top_p=2.0 must be above 0 and at most 1"),
+        (["sampling.top_p=0.9"], "sampling.top_p changes nothing without sampling.temperature=0.7"),
+        (["sampling.seed=1"], "sampling.seed changes nothing without sampling.temperature=0.7"),
         (["data=winogrande_l", "data.root=package:figlang/samples"], "has no open questions"),
     ],
 )

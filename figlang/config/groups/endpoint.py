@@ -26,6 +26,8 @@ SECRET = re.compile(
 )
 
 ADDRESSES = {"anthropic": "https://api.anthropic.com", "google": "https://generativelanguage.googleapis.com"}
+# What stands behind an address without a path. Google's v1 lacks system instructions and JSON schemas.
+VERSIONS = {"google": "v1beta"}
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "google": "GEMINI_API_KEY"}
 
 
@@ -151,10 +153,10 @@ class EndpointConfig(Section):
 
     @property
     def base_url(self) -> str:
-        """The base address of requests. A host without a path gets the usual /v1."""
+        """The base address of requests. A host without a path gets the usual one."""
         assert self.endpoint is not None
         bare = self.endpoint.rstrip("/")
-        return bare if urlsplit(bare).path else f"{bare}/v1"
+        return bare if urlsplit(bare).path else f"{bare}/{VERSIONS.get(self.api, 'v1')}"
 
 
 def _differs(given: EndpointConfig, unset: EndpointConfig, name: str) -> bool:

@@ -59,7 +59,9 @@ class Client:
         self.model = model
         self.meter = Meter(model)
         self.plan = Plan(self.meter)
-        name = f"{model.name}-{digest([model.base_url, model.name_or_path])}.jsonl"
+        # One address can have several interfaces, and what a probe finds is of one of them.
+        other = [] if model.api == "openai" else [model.api]
+        name = f"{model.name}-{digest([model.base_url, model.name_or_path, *other])}.jsonl"
         self.store = Store(Path(cache).expanduser() / "served" / name)
 
     def shared(self) -> Any:

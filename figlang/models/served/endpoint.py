@@ -29,9 +29,10 @@ class Endpoint:
     @property
     def facts(self) -> dict[str, Any]:
         """Its part of a signature. The server decides which weights answer, and in which precision."""
-        own = self.client.model.extra_body
+        own, api = self.client.model.extra_body, self.client.model.api
         extra = {"extra_body": json.dumps(dict(own), sort_keys=True)} if own else {}
-        return {"endpoint": self.client.model.base_url, "precision": "unknown", **extra}
+        other = {} if api == "openai" else {"api": api}
+        return {"endpoint": self.client.model.base_url, **other, "precision": "unknown", **extra}
 
     def taken(self) -> dict[str, Any]:
         """Requests, tokens and cost of the answers that were used since the last call (`Meter.taken`)."""

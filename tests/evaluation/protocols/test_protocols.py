@@ -156,6 +156,18 @@ def test_several_replies_vote(held: Any) -> None:
     assert asked.replies[0]["votes"] == ("A", "A", "B")
 
 
+@pytest.mark.parametrize("kind", ["letter", "cot", "two_step"])
+def test_one_of_several_replies_that_was_cut_or_refused_is_counted(held: Any, kind: str) -> None:
+    _, how = held
+    replies = iter([Reply(""), Reply("Hm", cut=True), Reply("", refused=True)] * 20)
+    how["answer"] = lambda chat: next(replies)
+    rows = protocol(kind=kind, n=3, temperature=0.7).ask(PAIR, PAIR).replies
+    assert [(row["letter"], row["cut"], row["refused"]) for row in rows] == [(None, True, True)] * 4
+    how["answer"] = lambda chat: Reply("Hm")
+    rows = protocol(kind=kind, n=3, temperature=0.7).ask(PAIR, PAIR).replies
+    assert {(row["cut"], row["refused"]) for row in rows} == {(False, False)}
+
+
 def test_a_system_message_and_examples_as_turns(held: Any) -> None:
     seen, _ = held
     protocol(PromptConfig(k=1), turns=True, system="You are a linguist.").ask(PAIR, PAIR)

@@ -9,6 +9,8 @@ import pytest
 
 from figlang.config import ModelConfig, ProtocolConfig, SamplingConfig
 from figlang.errors import FiglangError
+from figlang.models.served.abilities import Abilities
+from figlang.models.served.client import Client
 from figlang.models.served.endpoint import Endpoint, connect
 from figlang.types import Reply, Turn
 from tests.needing import needs
@@ -134,6 +136,30 @@ def test_what_needs_log_probabilities_is_refused(api: str, tmp_path: Path) -> No
             match="write scoring=letter, which asks for the letter of an option and works with this endpoint",
         ):
             connect(model, str(tmp_path), "prompts")
+
+
+def test_each_interface_of_an_address_has_its_own_answers_and_signature(tmp_path: Path) -> None:
+    models = [
+        ModelConfig(family="served", api=api, endpoint="http://127.0.0.1:1/v1", name=MODEL, name_or_path="")
+        for api in ("openai", *STUBS)
+    ]
+    clients = [Client(model, str(tmp_path)) for model in models]
+    assert len({client.store.path for client in clients}) == 3
+    assert len({str(Endpoint(client, Abilities()).facts) for client in clients}) == 3
+
+
+def test_an_address_without_a_path_gets_the_usual_one() -> None:
+    found = {
+        api: ModelConfig(
+            family="served", api=api, endpoint="http://127.0.0.1:1", name="x", name_or_path=""
+        ).base_url
+        for api in ("openai", *STUBS)
+    }
+    assert {api: url.removeprefix("http://127.0.0.1:1/") for api, url in found.items()} == {
+        "openai": "v1",
+        "anthropic": "v1",
+        "google": "v1beta",
+    }
 
 
 @pytest.mark.parametrize("api", STUBS)
