@@ -14,13 +14,14 @@ from figlang.config import JudgeConfig, ScoringConfig
 from figlang.config.entry import entry
 from figlang.config.signature import digest, versions
 from figlang.errors import FiglangError
-from figlang.evaluation import likeness, predicting, rubrics, runtime, soundness
+from figlang.evaluation import likeness, opening, predicting, rubrics, runtime, soundness
 from figlang.evaluation.how import How
 from figlang.files import folders, ownership
 from figlang.files.whole import slug, write_text
 from figlang.models import checkpoint, layout
 from figlang.models.checkpoint import Loaded, Served
 from figlang.rating import calibrating, calibration_tables, judges, references, sheets
+from figlang.reports import spending
 from figlang.runs import outputs, results
 from figlang.tasks import registry
 from figlang.tasks.scales import Scale, Verdict
@@ -33,6 +34,7 @@ DOCUMENT = "judging.json"
 @entry("judge")
 def main(config: JudgeConfig) -> None:
     folder, console = Path(config.folder), Console()
+    took: Mapping[str, Any] = {}
     name, people = sheets.read(folder, [Path(path) for path in config.ratings])
     scale, (_, _, answers) = registry.scales()[name], sheets.keyed(folder)
     against = references.of(answers, scale, None if config.references is None else Path(config.references))
@@ -44,7 +46,7 @@ def main(config: JudgeConfig) -> None:
                 lambda: _verdicts(config, model, how, scale, answers, against)
             )
             return
-        _judge(config, model, scale, answers, against)
+        took = _judge(config, model, scale, answers, against)
     known = judges.read(folder, list(answers), scale.codes, config.prior)
     if config.chrf:
         known.append(
@@ -53,7 +55,8 @@ def main(config: JudgeConfig) -> None:
     content = calibrating.content(people, scale, known) | {"prior": config.prior}
     with folders.locked(folder, "folder=DIR"):
         write_text(folder / DOCUMENT, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-    tables.show(calibration_tables.tables(content), calibration_tables.below(content), console)
+    said = [spending.line(took)] if took else []
+    tables.show(calibration_tables.tables(content), [*calibration_tables.below(content), *said], console)
 
 
 def _judge(
@@ -62,8 +65,12 @@ def _judge(
     scale: Scale,
     answers: Mapping[str, Generation],
     against: Mapping[str, list[str]],
-) -> None:
-    """Let the model of the command rate the answers, unless it has done so before."""
+) -> Mapping[str, Any]:
+    """Let the model of the command rate the answers, unless it has done so before.
+
+    Returns:
+        What an endpoint counted, also in an earlier command (`Meter.taken`); empty for a network here.
+    """
     place = Path(config.folder) / judges.FOLDER / slug(config.name or model.manifest.name)
     how = _asking(config, model)
     wanted = _decided_by(model, how, answers, against)
@@ -76,15 +83,17 @@ def _judge(
                     "name=, or replace them with overwrite=true"
                 )
             log.info("%s rated these answers before", place.name)
-            return
+            return dict(before.get("usage") or {})
         with soundness.explained(model):
             verdicts = _verdicts(config, model, how, scale, answers, against)
+        took = opening.usage(model)
         with folders.staged(place, ownership.RESULT) as new:
             judges.write(new, verdicts, answers)
             results.write(
                 new / judges.ABOUT,
-                {"judge": model.manifest.name, "decided_by": wanted, "versions": versions()},
+                {"judge": model.manifest.name, "decided_by": wanted, **took, "versions": versions()},
             )
+    return dict(took.get("usage") or {})
 
 
 def _verdicts(

@@ -178,3 +178,11 @@ def _warn(verdicts: Sequence[Verdict]) -> None:
             unread,
             len(verdicts),
         )
+    read = [sum(bool(one["values"]) for one in each.asked) for each in verdicts]
+    if partly := sum(0 < count < len(each.asked) for count, each in zip(read, verdicts, strict=True)):
+        log.warning(
+            "%d of %d answers are rated by one order of the words alone, since the reply to the other cannot "
+            "be read; the reasons are in the judge's ratings.jsonl",
+            partly,
+            len(verdicts),
+        )

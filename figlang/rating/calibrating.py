@@ -43,6 +43,7 @@ def content(people: Sequence[Rated], scale: Scale, judges: Sequence[Judge]) -> d
         "answers": len(people),
         "judges": {one.name: dict(one.about) for one in judges},
         "unread": {one.name: int(np.isnan(one.codes).sum()) for one in judges if one.codes is not None},
+        "one_word": {one.name: word for one in judges if (word := _one_word(one, scale))},
         "agreement": list(_agreement(codes_NK, every, scale)) if rated_N.any() else [],
         "shares": list(_shares(people, scale, every)),
         "correlations": list(_correlations(people, scale, every)) if rated_N.any() else [],
@@ -82,6 +83,14 @@ def own(judge: Judge, scale: Scale) -> dict[str, Ratings]:
 
 def _is(codes_N: Ratings, code: float) -> Ratings:
     return np.where(np.isnan(codes_N), np.nan, codes_N == code)
+
+
+def _one_word(judge: Judge, scale: Scale) -> str | None:
+    """The word of a judge that gave no other one to two answers or more."""
+    codes = [] if judge.codes is None else judge.codes[~np.isnan(judge.codes)].tolist()
+    if len(codes) < 2 or len(set(codes)) > 1:
+        return None
+    return next(word for word, code in scale.codes.items() if code == codes[0])
 
 
 def _agreement(codes_NK: Ratings, judges: Sequence[Judge], scale: Scale) -> Iterator[dict[str, Any]]:

@@ -28,6 +28,10 @@ def below(content: Mapping[str, Any]) -> list[str]:
         for name, count in content["unread"].items()
         if count
     ]
+    lines += [
+        f"{name}: it gave {word} to every answer that it rated, so that it tells none apart"
+        for name, word in content["one_word"].items()
+    ]
     if not content["rated"]:
         return [ONLY_A_JUDGE, *lines]
     if content["rated"] == content["answers"]:

@@ -92,10 +92,35 @@ def test_a_served_judge_beside_people(
     rows = [json.loads(line) for line in (folder / "judges/stub/ratings.jsonl").read_text().splitlines()]
     reasons = {one["reason"] for row in rows for one in row["asked"] if one["reason"]}
     assert {reason.split()[0] for reason in reasons} == {"empty", "no"}
-    assert "4 of 12 answers without a rating" in capsys.readouterr().out
+    told = " ".join(capsys.readouterr().out.split())
+    assert "4 of 12 answers without a rating" in told
+    assert told.count("24 of 24 answers are counted by the endpoint: 240 tokens in") == 2
+    usage = json.loads((folder / "judges/stub/metrics.json").read_text())["usage"]
+    assert (usage["requests"], usage["tokens_in"]) == (24, 240)
     # The judge's sheet is a rater's.
     _, rated = sheets.read(folder, [folder / "judges/stub/sheet.csv"])
     assert sum(one.codes[0] == 1 for one in rated) == 4
+
+
+def test_replies_to_one_order_alone_and_one_word_for_everything_are_told(
+    run: Callable[..., Path],
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("openai", reason="needs the extra `served`")
+
+    def half(message: str) -> str:
+        backwards = message.find("- ambiguous") < message.find("- correct")
+        return "Well." if backwards and "velvet 1" in message else "Rating: literal"
+
+    with serving(Stub(reply=half)) as stub:
+        served = ("model=served", f"model.name={MODEL}", f"paths.cache={tmp_path / 'cache'}")
+        folder = run(*served, f"model.endpoint={stub.url}")
+    assert json.loads((folder / "judging.json").read_text())["one_word"] == {MODEL: "literal"}
+    assert "it gave literal to every answer that it rated" in " ".join(capsys.readouterr().out.split())
+    assert "2 of 12 answers are rated by one order of the words alone" in caplog.text
+    assert "got no rating" not in caplog.text
 
 
 def test_a_network_gives_probabilities_and_says_that_nobody_rated(
