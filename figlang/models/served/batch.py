@@ -110,13 +110,13 @@ def read(
         unusable: Says why an answer cannot be used, or None.
 
     Returns:
-        How many results were stored, and the errors of requests that failed.
+        How many results were stored, and the errors of requests that failed and have no other result.
 
     Raises:
         FiglangError: A line is not a result. It names the file and the line.
     """
     wanted = {call.key: call for call in calls if call not in store or unusable(call, store[call])}
-    stored, failed = 0, []
+    stored, failed = 0, dict[str, str]()
     for path in sorted(folder.glob("*.jsonl")):
         if _asks(path):
             continue
@@ -133,12 +133,13 @@ def read(
                 answer = refusal(said)
             reason = said if answer is None else None if refused(answer) else unusable(call, answer)
             if answer is None or reason is not None:
-                failed.append(f"{path.name} line {number}: {reason}")
+                failed[key] = f"{path.name} line {number}: {reason}"
             else:
                 store[call] = answer
                 stored += 1
                 del wanted[key]
-    return stored, failed
+                failed.pop(key, None)  # it had failed in an earlier batch
+    return stored, list(failed.values())
 
 
 def _asks(path: Path) -> bool:

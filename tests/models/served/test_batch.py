@@ -98,6 +98,19 @@ def test_failures_are_told_and_refusals_are_answers(tmp_path: Path) -> None:
         assert batch.read(tmp_path, CALLS[:1], store, unspoken) == (0, [])
 
 
+def test_a_failure_that_a_later_batch_made_good_is_not_told(tmp_path: Path) -> None:
+    good = {"choices": [{"message": {"content": "A"}}]}
+    for number in (1, 2):  # the same requests failed twice
+        lines = [result(call, 500, {"error": {"message": f"try {number}"}}) for call in CALLS]
+        (tmp_path / f"results{number}.jsonl").write_text("\n".join(lines))
+    (tmp_path / "results3.jsonl").write_text(result(CALLS[0], 200, good) + "\n" + result(CALLS[1], 200, good))
+    with Store(tmp_path / "store" / "answers.jsonl") as store:
+        stored, failed = batch.read(tmp_path, CALLS, store, unspoken)
+        assert stored == 2
+        assert failed == ['results2.jsonl line 3: 500, {"error": {"message": "try 2"}}']
+        assert batch.read(tmp_path, CALLS[:2], store, unspoken) == (0, [])
+
+
 def test_a_reply_with_a_line_separator_is_one_line(tmp_path: Path) -> None:
     # JSON may hold these two characters as they are, and Python takes them for the end of a line.
     good = {"choices": [{"message": {"content": "A\u2028B\u0085C"}}]}
