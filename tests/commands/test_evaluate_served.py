@@ -178,7 +178,7 @@ def test_a_chat_is_asked_in_the_words_it_takes(here: Path, monkeypatch: pytest.M
         (
             {"completes": False},
             ["scoring=clean"],
-            "write scoring=letter, which asks for the letter of an option and works with this endpoint",
+            "this endpoint can do scoring=letter (figlang evaluate, table=munch_judge)",
         ),
         ({"shifted": True}, ["scoring=clean"], "its log-probabilities of prompts are wrong: ' so' has"),
         (

@@ -170,7 +170,7 @@ def test_munch_is_judged_by_letters_of_a_chat(here: Path, monkeypatch: pytest.Mo
         (
             {"completes": False},
             [],
-            "write scoring=letter, which asks for the letter of an option and works with this endpoint",
+            "this endpoint can do scoring=letter (figlang evaluate, table=munch_judge)",
         ),
         (
             {},

@@ -190,7 +190,8 @@ def connect(model: ModelConfig, cache: str, needed: str) -> Endpoint:
     client.meter.bytes_per_token = known.bytes_per_token
     if needed == "prompts" and not known.prompts:
         works = (
-            "write scoring=letter, which asks for the letter of an option and works with this endpoint"
+            "this endpoint can do scoring=letter (figlang evaluate, table=munch_judge) and ask=reply "
+            "(figlang judge)"
             if known.reply is not None
             else "figlang generate works with this endpoint"
         )

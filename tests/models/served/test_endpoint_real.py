@@ -325,6 +325,5 @@ def test_a_chat_without_log_probabilities_says_what_works(
     with pytest.raises(SystemExit):
         evaluate(monkeypatch, tmp_path, cache, "served", [*beside(transformers_serve), "scoring=clean"])
     assert (
-        "write scoring=letter, which asks for the letter of an option and works with this endpoint"
-        in capsys.readouterr().err
+        "this endpoint can do scoring=letter (figlang evaluate, table=munch_judge)" in capsys.readouterr().err
     )
