@@ -50,39 +50,61 @@ def intraclass(ratings_IK: Ratings) -> Intraclass | None:
     """
     ratings_IK = ratings_IK[~np.isnan(ratings_IK).all(1)][:, ~np.isnan(ratings_IK).all(0)]
     items, raters = ratings_IK.shape
-    item, rater = np.nonzero(~np.isnan(ratings_IK))
-    scores = ratings_IK[item, rater]
     if items < 2 or raters < 2:
         return None
-    items_NI, raters_NK = np.eye(items)[item], np.eye(raters)[rater]
-    design = np.hstack([items_NI, raters_NK])
-    rank = int(np.linalg.matrix_rank(design))
-    residual_freedom = len(scores) - rank
-    if rank < items + raters - 1 or residual_freedom < 1:
+    given_IK = ~np.isnan(ratings_IK)
+    ratings = int(given_IK.sum())
+    residual_freedom = ratings - (items + raters - 1)
+    if residual_freedom < 1 or not _connected(given_IK):
         return None
-    error = _residual(design, scores)
+    scores_IK = np.where(given_IK, ratings_IK - ratings_IK[given_IK].mean(), 0.0)
+    error = _error(scores_IK, given_IK)
     mean_error = error / residual_freedom
-    mean_items = (_residual(raters_NK, scores) - error) / (items - 1)
-    mean_raters = (_residual(items_NI, scores) - error) / (raters - 1)
-    of_items = (mean_items - mean_error) / (_effective(raters_NK, items_NI) / (items - 1))
-    of_raters = (mean_raters - mean_error) / (_effective(items_NI, raters_NK) / (raters - 1))
+    mean_items = (_within(scores_IK.T, given_IK.T) - error) / (items - 1)
+    mean_raters = (_within(scores_IK, given_IK) - error) / (raters - 1)
+    # A rater rates an item once at most. So a unit variance of items adds ratings - raters to the sum of
+    # squares of items adjusted for raters, and one of raters adds ratings - items to the other sum.
+    of_items = (mean_items - mean_error) * (items - 1) / (ratings - raters)
+    of_raters = (mean_raters - mean_error) * (raters - 1) / (ratings - items)
     other_variance = of_raters + mean_error
     if np.isclose(of_items + other_variance, 0):
         return None
     single, average = of_items / (of_items + other_variance), of_items / (of_items + other_variance / raters)
-    return Intraclass(float(single), float(average), items, raters, len(scores))
+    return Intraclass(float(single), float(average), items, raters, ratings)
 
 
-def _residual(design: Ratings, scores: Ratings) -> float:
-    """The sum of squares that a design leaves unexplained."""
-    fitted = design @ np.linalg.lstsq(design, scores, rcond=None)[0]
-    return float(((scores - fitted) ** 2).sum())
+def _connected(given_IK: NDArray[np.bool_]) -> bool:
+    """Whether a chain of ratings leads from every rater to every other one."""
+    reached_K = np.arange(given_IK.shape[1]) == 0
+    while True:
+        items_I = given_IK[:, reached_K].any(1)
+        more_K = given_IK[items_I].any(0)
+        if (more_K == reached_K).all():
+            return bool(reached_K.all())
+        reached_K = more_K
 
 
-def _effective(adjusted_for: Ratings, effect: Ratings) -> float:
-    """The expected contribution of a unit variance of `effect` to its sum of squares."""
-    fitted = adjusted_for @ np.linalg.lstsq(adjusted_for, effect, rcond=None)[0]
-    return float(((effect - fitted) ** 2).sum())
+def _within(scores_IK: Ratings, given_IK: NDArray[np.bool_]) -> float:
+    """The sum of squares around the mean of each row. Scores are 0 where there is no rating."""
+    means_I = scores_IK.sum(1) / given_IK.sum(1)
+    return float((np.where(given_IK, scores_IK - means_I[:, None], 0.0) ** 2).sum())
+
+
+def _error(scores_IK: Ratings, given_IK: NDArray[np.bool_]) -> float:
+    """The sum of squares that the sum of an effect of the row and one of the column leaves.
+
+    The effects of the shorter side solve the normal equations from which the other side is removed, so that
+    no array is larger than the table.
+    """
+    if scores_IK.shape[0] < scores_IK.shape[1]:
+        scores_IK, given_IK = scores_IK.T, given_IK.T
+    counts_I, given = given_IK.sum(1), given_IK.astype(np.float64)
+    shares_IK = given / counts_I[:, None]
+    normal_KK = np.diag(given.sum(0)) - given.T @ shares_IK
+    right_K = scores_IK.sum(0) - shares_IK.T @ scores_IK.sum(1)
+    # A constant added to all effects changes nothing. 1 in each entry chooses effects whose sum is 0.
+    effects_K = np.linalg.solve(normal_KK + 1, right_K)
+    return _within(np.where(given_IK, scores_IK - effects_K, 0.0), given_IK)
 
 
 def alpha(codes_IK: Ratings, level: str = "nominal") -> float | None:

@@ -1,5 +1,7 @@
 """Agreement (figlang/statistics/agreement.py): published worked examples, hand-worked numbers, laws."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -69,6 +71,40 @@ def test_the_average_is_that_of_all_raters_also_where_ratings_are_missing() -> N
     found = intraclass(ratings)
     assert found is not None
     assert found.average == pytest.approx(4 * found.single / (1 + 3 * found.single))
+
+
+def test_incomplete_tables_follow_henderson() -> None:
+    """Sums of squares by least squares over dummy variables of every item and rater."""
+    draw = np.random.default_rng(4)
+    for shape in ((7, 3), (3, 7), (12, 4)):
+        ratings = draw.integers(0, 4, shape).astype(float)
+        ratings.flat[[0, 5, 11]] = nan
+        item, rater = np.nonzero(~np.isnan(ratings))
+        scores, of_item, of_rater = ratings[item, rater], np.eye(shape[0])[item], np.eye(shape[1])[rater]
+
+        def left(design: np.ndarray, values: np.ndarray) -> float:
+            return float(((values - design @ np.linalg.pinv(design) @ values) ** 2).sum())
+
+        both = np.hstack([of_item, of_rater])
+        error = left(both, scores) / (len(scores) - sum(shape) + 1)
+        whole = left(both, scores)
+        items = (left(of_rater, scores) - whole - error * (shape[0] - 1)) / left(of_rater, of_item)
+        raters = (left(of_item, scores) - whole - error * (shape[1] - 1)) / left(of_item, of_rater)
+        found = intraclass(ratings)
+        assert found is not None
+        assert found.single == pytest.approx(items / (items + raters + error))
+
+
+def test_memory_and_time_grow_with_the_table_alone() -> None:
+    """Ten thousand answers of five raters took gigabytes when items had a column each."""
+    ratings = np.random.default_rng(5).integers(0, 4, (10_000, 5)).astype(float)
+    ratings[::3, 0] = nan
+    tracemalloc.start()
+    try:
+        assert intraclass(ratings) is not None
+        assert tracemalloc.get_traced_memory()[1] < 20 * ratings.nbytes
+    finally:
+        tracemalloc.stop()
 
 
 def test_unrated_items_and_idle_raters_change_nothing() -> None:
