@@ -99,7 +99,7 @@ def agreement(study: Study, folder: Path, raters: Sequence[str], answers: Sequen
     if study.ask == CHOICE:
         codes_IK = np.array([_row(raters, several) for several in given.values()], dtype=np.float64)
         most = max(len(one.options) for one in study.questions)
-        return ratings.measures(codes_IK.reshape(-1, len(raters)), most)
+        return ratings.measures(codes_IK.reshape(len(given), len(raters)), most)
     return same(given)
 
 

@@ -255,6 +255,18 @@ def test_codes_stay_and_sessions_are_hashed(tmp_path: Path) -> None:
     again.close()
 
 
+@pytest.mark.parametrize("raters", [[], ["ann"]])
+@pytest.mark.parametrize("ask", ["codes", "choice", "paraphrase"])
+def test_the_organiser_may_look_before_anybody_joined(
+    ask: str, raters: list[str], coded: Study, tmp_path: Path
+) -> None:
+    other = Study(ask, questions({"a": 2, "b": 1}, 2))  # type: ignore[arg-type]
+    found = live.content(coded if ask == "codes" else other, tmp_path / "s", raters, [])
+    assert [one["done"] for one in found["raters"]] == [0] * len(raters)
+    assert not found["agreement"].get("rated_by_several")
+    assert "missing" not in found
+
+
 def test_a_database_of_another_study_or_of_nothing_is_refused(tmp_path: Path) -> None:
     Store(tmp_path, "s").close()
     with pytest.raises(FiglangError, match="has answers to another study"):
