@@ -1,5 +1,6 @@
 """Make a benchmark: `prompts=100` for writers, then `file=prompts.csv` for checks, splits and a data card."""
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -63,8 +64,10 @@ def main(config: CreateConfig) -> None:
     tables.show(made, [], console)
     for fault in found.faults[:5]:
         _say(console, f"{fault.place}: {fault.what} ({fault.check})")
-    _say(console, f"evaluate a model: figlang evaluate data={folder / building.DATA}")
-    _say(console, f"ask people: figlang rate serve data={folder / building.PEOPLE} raters=[ann,ben]")
+    evaluate = shlex.join(["figlang", "evaluate", f"data={folder / building.DATA}"])
+    _say(console, f"evaluate a model: {evaluate}")
+    people = shlex.join(["figlang", "rate", "serve", f"data={folder / building.PEOPLE}"])
+    _say(console, f"ask people: {people} raters=[ann,ben]")
 
 
 def _models(config: CreateConfig, found: checks.Checked) -> list[checks.Look]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from figlang.creation.drafts import Fault
 from figlang.tasks import overlap
 from figlang.text.likeness import Words, neighbours, tokens, words
+from figlang.text.tidying import fold
 from figlang.types import Item, Split
 
 Pairs = list[tuple[str, str, float]]
@@ -40,7 +41,10 @@ def repeated(items: Sequence[Item]) -> list[Fault]:
     known: dict[Words, Item] = {}
     faults = []
     for item in items:
-        key = tuple(part for context in overlap.contexts(item) for part in words(context))
+        # Emoji alone have no words. They are compared as they are written.
+        key = tuple(
+            part for context in overlap.contexts(item) for part in (words(context) or (fold(context),))
+        )
         before = known.setdefault(key, item)
         if before.group != item.group:
             faults.append(Fault(item.id, "repeated", f"has the words of {before.id}"))

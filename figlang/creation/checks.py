@@ -7,7 +7,7 @@ from figlang.creation import alike, guessing, validation
 from figlang.creation.drafts import Drafts, Fault
 from figlang.types import Item, Prediction, Split
 
-DROPPING = ("swap", "repeated", "elsewhere", "people")
+DROPPING = ("meanings", "swap", "repeated", "elsewhere", "people")
 BLIND = "blind"
 
 

@@ -1,11 +1,14 @@
 """Items as they come in: rows that writers filled in, or a file of one's own. Rows with faults are named."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from figlang.config import DataConfig
+from figlang.config.signature import digest
 from figlang.creation.prompts import MEANINGS, METAPHORS
+from figlang.errors import FiglangError
 from figlang.files.rows import Problems, read_csv
 from figlang.files.sources import sha256
 from figlang.files.tables import columns
@@ -57,15 +60,47 @@ def read(path: Path) -> Drafts:
     Raises:
         FiglangError: The file cannot be read.
     """
-    if path.suffix.lower() in (".csv", ".tsv") and path.is_file() and set(PARTS) <= set(columns(path)):
-        return _pairs(path)
-    split = reading.read("validation", DataConfig(name=path.stem, dataset="own", file=str(path))).split
+    if path.suffix.lower() in (".csv", ".tsv") and path.is_file():
+        header = columns(path)
+        if missing := [part for part in PARTS if part not in header]:
+            _check_header(path, header, missing)
+        else:
+            return _pairs(path)
+    try:
+        split = reading.read("validation", DataConfig(name=path.stem, dataset="own", file=str(path))).split
+    except FiglangError as error:
+        if "data.columns" not in str(error):
+            raise
+        raise FiglangError(
+            f"{error} in figlang describe; then give the YAML file that it writes, file=NAME.yaml"
+        ) from error
     known = tuple(item for item in split.items if item.gold is not None)
     faults = [
         Fault(item.id, "fields", "the right option is hidden") for item in split.items if item.gold is None
     ]
-    faults += [Fault(path.name, "file", note.removeprefix(f"{path.name}: ")) for note in split.notes]
-    return Drafts(known, (*faults, *_unswapped(known)), 0, split.sha256)
+    faults += _noted(path, split.notes)
+    return Drafts(known, (*faults, *_alike(known), *_unswapped(known)), 0, split.sha256)
+
+
+def _check_header(path: Path, header: tuple[str, ...], missing: list[str]) -> None:
+    """Refuse a table of prompts in which a column was renamed or deleted: it is not a table of another
+    form."""
+    meant = {name.strip().casefold() for name in header} & set(PARTS)
+    if len(meant) >= len(PARTS) - 1:
+        raise FiglangError(
+            f"{path}: no column {missing[0]!r} (found: {', '.join(header)}); a table of prompts needs "
+            f"{', '.join(PARTS)}"
+        )
+
+
+def _noted(path: Path, notes: Iterable[str]) -> Iterator[Fault]:
+    """What the reader of a file noted, by the row that it is about, if there is one."""
+    for note in notes:
+        found = re.match(r".+? row (\d+): ", note)
+        if found is None:
+            yield Fault(path.name, "file", note.removeprefix(f"{path.name}: "))
+        else:
+            yield Fault(f"row {found[1]}", "file", note[found.end() :])
 
 
 def _pairs(path: Path) -> Drafts:
@@ -84,7 +119,7 @@ def _pairs(path: Path) -> Drafts:
         if not found:
             names.add(name)
             items += _pair(name, row.get("writer", "").strip(), texts)
-    faults += [Fault(path.name, "file", note.removeprefix(f"{path.name}: ")) for note in problems.found]
+    faults += _noted(path, problems.found)
     return Drafts(tuple(items), tuple(faults), blank, sha256(path))
 
 
@@ -103,11 +138,26 @@ def _faults(texts: dict[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _pair(name: str, writer: str, texts: dict[str, str]) -> Iterator[Item]:
-    """Both metaphors with both meanings; each meaning is right once."""
-    meanings = tuple(texts[part] for part in MEANINGS)
+    """Both metaphors with both meanings; each meaning is right once.
+
+    The name of the pair draws which meaning stands first. Otherwise the ids on a sheet for people would tell
+    the right option: the first meaning, always of the first metaphor.
+    """
+    first, second = MEANINGS if int(digest(name)[0], 16) % 2 else MEANINGS[::-1]
     attributes = {"writer": (writer,)} if writer else {}
-    for gold, part in enumerate(METAPHORS):
-        yield Item(f"{name}-{gold + 1}", name, texts[part], meanings, gold, attributes)
+    for number, (part, right) in enumerate(zip(METAPHORS, MEANINGS, strict=True), start=1):
+        gold = (first, second).index(right)
+        yield Item(f"{name}-{number}", name, texts[part], (texts[first], texts[second]), gold, attributes)
+
+
+def _alike(items: tuple[Item, ...]) -> Iterator[Fault]:
+    """Items of a file of one's own of which nobody can choose the right option."""
+    for item in items:
+        options = [fold(option) for option in item.options]
+        if len(set(options)) < len(options):
+            yield Fault(item.id, "meanings", "two options are the same")
+        elif fold(item.context) in options:
+            yield Fault(item.id, "meanings", "an option repeats the context")
 
 
 def _unswapped(items: tuple[Item, ...]) -> list[Fault]:

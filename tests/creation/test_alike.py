@@ -28,6 +28,11 @@ def test_the_same_words_are_named_at_the_later_group() -> None:
     assert [(fault.place, fault.what) for fault in alike.repeated(ITEMS)] == [("b1", "has the words of a1")]
 
 
+def test_emoji_alone_are_compared_as_they_are() -> None:
+    some = [item("a", "a", "🙂"), item("b", "b", "🦷"), item("c", "c", "🙂.")]
+    assert [(fault.place, fault.what) for fault in alike.repeated(some)] == [("c", "has the words of a")]
+
+
 def test_another_data_set_is_searched() -> None:
     other = Split("other", (item("x", "x", "nobody hears the whisper in a storm"),), "x", "")
     found = alike.elsewhere(ITEMS, "other", other, 0.75)

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,17 @@ def test_a_seed_repeats_every_file(made: Path, monkeypatch: pytest.MonkeyPatch) 
     contents = {name: (made / name).read_bytes() for name in names}
     assert contents == {name: (made.parent / "again" / name).read_bytes() for name in names}
     assert (made.parent / "other" / "validation.jsonl").read_bytes() != contents["validation.jsonl"]
+
+
+def test_the_commands_at_the_end_can_be_pasted(
+    made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create(monkeypatch, "file=items.csv", "output=my set", "guesses=0")
+    said = capsys.readouterr().out
+    (line,) = re.findall(r"evaluate a model: (.+)", said)
+    assert shlex.split(line) == ["figlang", "evaluate", "data=my set/data.yaml"]
+    (line,) = re.findall(r"ask people: (.+)", said)
+    assert shlex.split(line)[3] == "data=my set/people.yaml"
 
 
 def test_an_evaluation_of_it_runs_at_once(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,20 +4,35 @@ from pathlib import Path
 
 import pytest
 
-from figlang.creation import drafts
+from figlang.creation import checks, drafts
+from figlang.errors import FiglangError
 from tests.creation.written import rows, table
 
 
 def test_a_row_is_a_pair_in_which_the_meanings_swap(tmp_path: Path) -> None:
     found = drafts.read(table(tmp_path / "f.csv", rows(2)))
-    assert [(item.id, item.group, item.gold) for item in found.items] == [
-        ("p0-1", "p0", 0),
-        ("p0-2", "p0", 1),
-        ("p1-1", "p1", 0),
-        ("p1-2", "p1", 1),
+    assert [(item.id, item.group) for item in found.items] == [
+        ("p0-1", "p0"),
+        ("p0-2", "p0"),
+        ("p1-1", "p1"),
+        ("p1-2", "p1"),
+    ]
+    assert [item.options[item.gold or 0] for item in found.items] == [
+        row[part] for row in rows(2) for part in ("meaning1", "meaning2")
     ]
     assert found.items[0].options == found.items[1].options
+    assert found.items[0].gold != found.items[1].gold
     assert not found.faults
+
+
+def test_an_id_does_not_tell_the_place_of_the_right_option(tmp_path: Path) -> None:
+    """People get a sheet with ids and options. The place was the number at the end of every id."""
+    found = drafts.read(table(tmp_path / "f.csv", rows(60)))
+    firsts = [item.gold for item in found.items if item.id.endswith("-1")]
+    assert 15 < sum(gold == 0 for gold in firsts) < 45
+    again = drafts.read(table(tmp_path / "f.csv", rows(60)[30:]))
+    # What people chose stays a choice of the same option.
+    assert all(item in found.items for item in again.items)
 
 
 @pytest.mark.parametrize(
@@ -37,6 +52,40 @@ def test_a_fault_is_named_and_its_row_left_out(tmp_path: Path, changed: dict[str
     found = drafts.read(table(tmp_path / "f.csv", some))
     assert {item.group for item in found.items} == {"p1"}
     assert [(fault.place, fault.check) for fault in found.faults] == [("row 2", check)]
+
+
+@pytest.mark.parametrize(("old", "new"), [("meaning2", "sense2"), ("metaphor1", "Metaphor1")])
+def test_a_table_of_prompts_with_another_header_is_named(tmp_path: Path, old: str, new: str) -> None:
+    path = table(tmp_path / "f.csv", rows(1))
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(FiglangError, match=f"no column '{old}' .* needs metaphor1, metaphor2"):
+        drafts.read(path)
+
+
+def test_columns_that_cannot_be_guessed_are_named_where_create_takes_them(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("x,y,z\n1,2,3\n", encoding="utf-8")
+    with pytest.raises(FiglangError, match=r"in figlang describe; then give the YAML file"):
+        drafts.read(path)
+
+
+def test_what_a_reader_notes_has_its_row(tmp_path: Path) -> None:
+    path = table(tmp_path / "f.csv", rows(2))
+    with path.open("a", encoding="utf-8") as file:
+        file.write("too,few\n")
+    (fault,) = drafts.read(path).faults
+    assert (fault.place, fault.check) == ("row 3", "file")
+    assert fault.what.startswith("2 cells under 7 columns, row left out")
+
+
+def test_options_that_nobody_can_tell_apart_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    lines = ["saying,a,b,right", "It is rain,wet,Wet.,0", "It is sun,dry,it is sun,0", "It is ice,cold,hot,0"]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    found = [fault for fault in drafts.read(path).faults if fault.check == "meanings"]
+    assert [fault.what for fault in found] == ["two options are the same", "an option repeats the context"]
+    kept = checks.items(drafts.read(path), 0.75).kept
+    assert [item.context for item in kept] == ["It is ice"]
 
 
 def test_rows_that_nobody_has_filled_in_are_counted_alone(tmp_path: Path) -> None:
