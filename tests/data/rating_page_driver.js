@@ -1,7 +1,7 @@
 // As much of a browser as the rating page uses; presses keys, saves, and writes the saved file to the standard output.
 const {data, script} = JSON.parse(require("fs").readFileSync(0, "utf8"));
 const listeners = {};
-const elements = {};
+let elements = {};
 const element = () => ({
   children: [], dataset: {}, value: "", textContent: "", style: {}, attributes: {},
   append(child) { this.children.push(child); },
@@ -24,4 +24,15 @@ press("s");
 if (saved !== null) throw new Error("saved without a name");
 elements.rater.value = "ann";
 ["1", "2", "ArrowLeft", "3", "3", "ArrowLeft", "3", "s"].forEach(press);
-process.stdout.write(saved);
+const first = saved;
+
+// A second window rates another answer. What the first one rates after that does not undo it.
+const [mine, keys] = [elements, listeners.keydown];
+elements = {};
+eval(script);
+["u", "2"].forEach(press);
+[elements, listeners.keydown] = [mine, keys];
+["1", "s"].forEach(press);
+const wrong = text => text.split(",wrong").length - 1;
+if (wrong(first) !== 0 || wrong(saved) !== 1) throw new Error("the other window's rating is lost");
+process.stdout.write(first);

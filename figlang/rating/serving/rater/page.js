@@ -5,6 +5,7 @@ const QUESTIONS = {
   choice: item => item.answer ? "What holds between the two?" : "Which one fits?",
   paraphrase: item => item.mark ? "What could stand in place of the marked word?" : "What is your answer?",
 };
+const UNSAVED = "This text is not saved yet. Press Enter to save it.";
 let work = null, current = 0, looked = 0, since = null, busy = false, unsure = false;
 
 async function ask(path, content) {
@@ -79,7 +80,7 @@ function begin(found) {
   const count = work.ask === "codes" ? work.codes.length : Math.max(0, ...work.items.map(item => item.options.length));
   const keys = [
     ...(work.ask === "paraphrase" ? [["Enter", "save"]] : [[count > 1 ? `1 – ${Math.min(count, 9)}` : "1", "answer and go on"]]),
-    ...(work.ask === "choice" ? [["n", "I am not sure (before the answer)"]] : []),
+    ...(work.ask === "choice" ? [["n", "I am not sure"]] : []),
     ["← →", work.ask === "paraphrase" ? "back, next (outside the text field)" : "back, next"],
     ["u", "next unanswered item"], ["h", "this help"],
   ];
@@ -123,8 +124,11 @@ function show(place) {
   unsure = item.given !== null && !item.confident;
   at("back").disabled = place === 0;
   at("forward").disabled = place === work.items.length - 1;
-  if (work.ask === "paraphrase") at("words").value = item.given || "";
-  else at("options").replaceChildren(...choices(item));
+  const draft = stored(drafts(work))[place];
+  if (work.ask === "paraphrase") at("words").value = draft ?? item.given ?? "";
+  if (draft !== undefined) at("message").textContent = UNSAVED;
+  else if (at("message").textContent === UNSAVED) at("message").textContent = "";
+  if (work.ask !== "paraphrase") at("options").replaceChildren(...choices(item));
   press();
   looked = 0;
   since = document.hidden ? null : performance.now();
@@ -175,25 +179,33 @@ function pause() {
 
 function kept(name) { try { return localStorage.getItem(`figlang-${name}`); } catch (error) { return null; } }
 // Of this study alone: another one may be asked at the same address later, with raters of the same names.
-const unsent = of => `unsent-${of.study}-${of.name}`;
+const unsent = of => `unsent-${of.study}-${of.name}`, drafts = of => `drafts-${of.study}-${of.name}`;
 function keep(name, value) {
   try { if (value === null) localStorage.removeItem(`figlang-${name}`); else localStorage.setItem(`figlang-${name}`, value); } catch (error) { /* this browser keeps nothing */ }
 }
 
-async function give(value) {
+// Objects that several windows of one rater share: each changes its own entry alone.
+function stored(name) { return JSON.parse(kept(name) || "{}"); }
+function store(name, entry, value) {
+  const found = stored(name);
+  if (value === null) delete found[entry]; else found[entry] = value;
+  keep(name, Object.keys(found).length ? JSON.stringify(found) : null);
+}
+
+async function give(value, stay = false) {
   if (busy) return;
   for (const button of at("options").children) button.setAttribute("aria-pressed", value === button.dataset.value);
   const seconds = (looked + (since === null ? 0 : performance.now() - since)) / 1000;
   const sent = Array.from(crypto.getRandomValues(new Uint8Array(12)), one => one.toString(16).padStart(2, "0")).join("");
-  await send({place: current, value, confident: !unsure, seconds, sent});
+  await send({place: current, value, confident: !unsure, seconds, sent}, work, stay);
 }
 
 // Until the server has it, an answer is kept in this browser, and sent again by itself. After signing out it waits
 // for its rater: nobody else who signs in here may send it.
-async function send(answer, mine = work) {
+async function send(answer, mine = work, stay = false) {
   if (work !== mine) return;
   busy = true;
-  keep(unsent(mine), JSON.stringify(answer));
+  store(unsent(mine), answer.sent, answer);
   try {
     await ask("answer", answer);
   } catch (error) {
@@ -206,25 +218,35 @@ async function send(answer, mine = work) {
       return;
     }
     if (error.status && error.status < 500) {
-      if (error.status !== 403) keep(unsent(mine), null);  // 403: somebody else has signed in in this browser
+      if (error.status !== 403) store(unsent(mine), answer.sent, null);  // 403: somebody else has signed in in this browser
       press();
       at("message").textContent = error.message;
       return;
     }
     busy = true;
-    return wait(() => send(answer, mine), error);
+    return wait(() => send(answer, mine, stay), error);
   }
-  keep(unsent(mine), null);
+  store(unsent(mine), answer.sent, null);
+  if (stored(drafts(mine))[answer.place]?.trim() === answer.value) store(drafts(mine), answer.place, null);
   if (work !== mine) return;
   busy = false;
   at("trouble").hidden = true;
   const item = work.items[answer.place], before = item.given;
   item.given = answer.value;
   item.confident = answer.confident;
+  goOn(answer, before, stay);
+  resend();
+}
+
+function goOn(answer, before, stay) {
+  if (at("work").hidden) return;
   if (answer.place !== current) { show(current); return; }
   const open = work.items.filter(one => one.given === null).length;
   at("message").textContent = before === null ? "Saved." : "Changed.";
-  if (!open && before === null) finish();
+  if (stay) {
+    looked = 0;
+    since = document.hidden ? null : performance.now();
+  } else if (!open && before === null) finish();
   else if (current < work.items.length - 1) show(current + 1);
   else if (open) unanswered();
   else finish();
@@ -239,8 +261,8 @@ function wait(again, error) {
 }
 
 function resend() {
-  const answer = JSON.parse(kept(unsent(work)) || "null");
-  if (answer && answer.place < work.items.length) send(answer);
+  const answer = Object.values(stored(unsent(work))).find(one => one.place < work.items.length);
+  if (answer) send(answer);
 }
 
 // Ways through the items
@@ -273,8 +295,17 @@ function help() {
 }
 
 function toggle() {
+  if (busy) return;
   unsure = !unsure;
   press();
+  const given = work.items[current].given;
+  if (given !== null) give(given, true);  // of an answer that is saved already, it is saved too
+}
+
+// What is written and not saved stays in this browser, also when the rater looks at another item first.
+function draft() {
+  const text = at("words").value;
+  store(drafts(work), current, ["", work.items[current].given].includes(text.trim()) ? null : text);
 }
 
 function write(event) {
@@ -297,6 +328,7 @@ at("entering").addEventListener("submit", enter);
 at("begin").addEventListener("click", start);
 at("leave").addEventListener("click", leave);
 at("writing").addEventListener("submit", write);
+at("words").addEventListener("input", draft);
 at("unsure").addEventListener("click", toggle);
 at("back").addEventListener("click", () => move(-1));
 at("forward").addEventListener("click", () => move(1));
