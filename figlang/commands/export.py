@@ -5,6 +5,7 @@ import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 
 from figlang.config import PromptConfig
 from figlang.config.entry import entry
@@ -31,14 +32,16 @@ def main(config: ExportConfig) -> None:
             _keep_others(folder, name, new)
             lm_eval.write(asked, name, new, folder)
         count = len(asked)
-        log.info("run it by: lm_eval --include_path %s --tasks %s%s", folder, lm_eval.PREFIX, name)
+        log.info(
+            "run it by: lm_eval --include_path %s --tasks %s%s", quote(str(folder)), lm_eval.PREFIX, name
+        )
     else:
         lettered = _lettered(config, split)
         with folders.replaced(folder, "a task of inspect_ai") as new:
             _keep_others(folder, name, new)
             inspect.write(lettered, name, new)
         count = len(lettered)
-        log.info("run it by: inspect eval %s --model MODEL", folder / f"{name}.py")
+        log.info("run it by: inspect eval %s --model MODEL", quote(str(folder / f"{name}.py")))
     log.info("%s in %s", counted(count, "item"), folder)
     if left := len(split.items) - sum(item.gold is not None for item in split.items):
         log.warning(

@@ -9,6 +9,7 @@ the tokenizer does, so `scoring.bos=none` goes with each.
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import yaml
@@ -38,7 +39,7 @@ def write(asked: Sequence[Prompted], name: str, folder: Path, place: Path) -> Pa
     rows = folder / f"{name}.jsonl"
     rows.write_text("".join(json.dumps(row(each), ensure_ascii=False) + "\n" for each in asked), "utf-8")
     file = folder / f"{name}.yaml"
-    head = HEAD.format(folder=place, task=PREFIX + name)
+    head = HEAD.format(folder=quote(str(place)), task=PREFIX + name)
     text = yaml.safe_dump(keys(name, place), sort_keys=False, allow_unicode=True, width=1000)
     file.write_text(head + text, encoding="utf-8")
     return file

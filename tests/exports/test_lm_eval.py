@@ -3,6 +3,7 @@ installed, makes the same choices."""
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -165,3 +166,20 @@ def test_the_harness_is_right_about_the_same_items(
         lines = (tmp_path / metric / "predictions.jsonl").read_text(encoding="utf-8").splitlines()
         ours = {row["id"]: float(row["choice"] == row["gold"]) for row in map(json.loads, lines)}
         assert ours == {sample["doc"]["id"]: sample[metric] for sample in samples}
+
+
+@pytest.mark.parametrize("tool", ["lm_eval", "inspect"])
+def test_the_command_that_runs_a_task_can_be_pasted(
+    tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "my tasks"
+    words = [f"tool={tool}", f"output={folder}", "data=own_sample"]
+    monkeypatch.setattr(sys, "argv", ["export.py", *words])
+    with caplog.at_level("INFO", logger="figlang"):
+        main()
+    (line,) = [text for text in caplog.messages if text.startswith("run it by: ")]
+    named = [word for word in shlex.split(line) if "my tasks" in word]
+    assert [Path(word).parts[: len(folder.parts)] for word in named] == [folder.parts]
+    if tool == "lm_eval":
+        (task,) = folder.glob("*.yaml")
+        assert f"--include_path '{folder}' --tasks" in task.read_text(encoding="utf-8")
