@@ -9,6 +9,7 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation import opening, predicting, runtime
 from figlang.files import stored
-from figlang.files.folders import whole_folder
+from figlang.files.folders import copied, whole_folder
 from figlang.files.ownership import OWN
 from figlang.files.sources import PACKAGE, local_path
 from figlang.files.whole import write_text
@@ -59,8 +60,8 @@ class Parts:
 @entry("average")
 def main(config: AverageConfig) -> None:
     folder = Path(config.output)
-    if folder.exists():
-        raise FiglangError(f"{folder} already exists; take another output=FOLDER")
+    check = partial(_check_free, folder)
+    check()
     runtime.device(config.trainer)  # refuses one that is not here before anything is read
     runtime.start(0, config.trainer)
     finished = _finished(config)
@@ -69,7 +70,7 @@ def main(config: AverageConfig) -> None:
     contents = [system.content for system in finished]
     weights, adapters = averaging.mean(parts.models, config.rank, parts.shares, config.way, config.density)
     validation = _validation(config.runs[0], contents[0], config.paths)
-    with whole_folder(folder) as beside:
+    with whole_folder(folder, check) as beside:
         _write_model(beside / "model", config, parts, weights, adapters)
         loaded = opening.export(beside / "model", config)
         likely = likelihood.of_export(loaded, validation.items)  # scoring may lay the weights out anew
@@ -77,10 +78,15 @@ def main(config: AverageConfig) -> None:
         document = _document(config, contents, facts, validation, beside) | _measured(contents, likely)
         for file in (Path(config.runs[0]) / name for name in ("config.yaml", "recipe.json")):
             if file.is_file():  # a released checkpoint has no recipe.json
-                shutil.copy(file, beside)
+                shutil.copyfile(file, beside / file.name)
         write_text(beside / "model" / "README.md", card.card(loaded.manifest, document))
         results.write(beside / "metrics.json", document)
     showing.show(document, folder, Console())
+
+
+def _check_free(folder: Path) -> None:
+    if folder.exists():
+        raise FiglangError(f"{folder} already exists; take another output=FOLDER")
 
 
 def _parts(config: AverageConfig) -> Parts:
@@ -155,7 +161,7 @@ def _write_model(
         below = _below(Path(config.runs[0]))
         narrowing.export(weights, below, manifest, config.rank, model, config.paths.cache)
         return
-    shutil.copytree(parts.models[0], model, ignore=shutil.ignore_patterns(*BESIDE))
+    copied(parts.models[0], model, without=BESIDE)
     save_file(dict(weights), model / averaging.weights_file(model), {"format": "pt"})
     if adapters is not None:
         write_text(model / CONFIG_NAME, json.dumps(adapters, indent=2) + "\n")

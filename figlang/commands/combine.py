@@ -39,7 +39,7 @@ def main(config: CombineConfig) -> None:
     ):
         answers.write(new)
         if items := combining.kept_items(members, kept.ITEMS):
-            shutil.copy(items, new)
+            shutil.copyfile(items, new / items.name)
         document = content | recomputed.measured(new)
         results.write(new / outputs.METRICS, document)
     showing.show(document, folder, Console())

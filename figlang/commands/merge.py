@@ -1,5 +1,6 @@
 """Merge adapters into a plain Hugging Face folder: `checkpoint=runs/… output=FOLDER`."""
 
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -18,21 +19,28 @@ from figlang.tasks import registry as data
 @entry("merge")
 def main(config: MergeConfig) -> None:
     folder, run = Path(config.output), Path(config.checkpoint)
-    # Only a folder with an export of ours may be replaced, since `output=` may name any folder; files of the
-    # user's own in it stay.
-    if folder.exists() and not (config.overwrite and (folder / MANIFEST).is_file()):
-        raise FiglangError(
-            f"{folder} already exists; take another output=FOLDER, or overwrite=true if it is an export"
-        )
+    check = partial(_check_free, folder, config.overwrite)
+    check()
     metrics = (run.parent if run.name == "model" else run) / "metrics.json"
     document = recomputed.read(metrics) if metrics.is_file() else None
     runtime.start(0, config.trainer)
     split = data.load("validation", config.data, config.paths)
     loaded = checkpoint.load_unmerged(config.checkpoint, config.model, config.paths.cache)
-    merging.merge(
-        loaded, split, folder, None if document is None else lambda manifest: card.card(manifest, document)
-    )
+    said = None if document is None else lambda manifest: card.card(manifest, document)
+    merging.merge(loaded, split, folder, said, check)
     Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False)
+
+
+def _check_free(folder: Path, overwrite: bool) -> None:
+    """Raise FiglangError unless a folder is free or may be replaced.
+
+    Only one with an export of ours may, since `output=` may name any folder. Files of the user's own in it
+    stay.
+    """
+    if folder.exists() and not (overwrite and (folder / MANIFEST).is_file()):
+        raise FiglangError(
+            f"{folder} already exists; take another output=FOLDER, or overwrite=true if it is an export"
+        )
 
 
 if __name__ == "__main__":

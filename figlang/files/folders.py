@@ -27,8 +27,9 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from fnmatch import fnmatch
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -37,7 +38,7 @@ from safetensors import SafetensorError
 from figlang.errors import FiglangError
 from figlang.files import ownership
 from figlang.files.ownership import NETWORK, OWN
-from figlang.files.whole import LONGEST, beside_name, is_unfinished, lock
+from figlang.files.whole import LONGEST, acquired, beside_name, is_unfinished, lock, removed
 
 LOCK, READY = ".lock", ".figlang-ready"
 STAGE = ".figlang-new-"
@@ -122,8 +123,7 @@ def staged(folder: Path, kind: str, earlier: Sequence[str] = ()) -> Iterator[Pat
         new.rename(folder / READY)  # from here on, the new result counts
         _move(folder)
     except OSError as error:
-        if error.filename and str(error.filename).startswith(f"{new}{os.sep}"):
-            error.filename = str(folder / Path(str(error.filename)).relative_to(new))
+        _name(error, new, folder)
         raise
     finally:
         shutil.rmtree(new, ignore_errors=True)
@@ -137,15 +137,20 @@ def replaced(folder: Path, kind: str, earlier: Sequence[str] = ()) -> Iterator[P
 
 
 @contextmanager
-def whole_folder(path: Path) -> Iterator[Path]:
+def whole_folder(path: Path, check: Callable[[], None] | None = None) -> Iterator[Path]:
     """Give a folder to fill that takes the place of `path` at the end, or is removed after an error.
 
     The user's own files in the earlier folder are copied to the new one, unless it has a file of the same
     name.
 
+    Args:
+        path: The folder.
+        check: Raises FiglangError if `path` may not be replaced. It is called before the new folder is filled
+            and again before it takes the place, since other commands may have written to `path` meanwhile.
+
     Raises:
-        FiglangError: If another process writes this folder, or if `path` is a link or holds another kind of
-            thing.
+        FiglangError: If another process writes this folder, if `path` is a link or holds another kind of
+            thing, or if something removed the new folder meanwhile.
         OSError: If a write fails, also where safetensors reports the failure with an error of its own.
     """
     if path.is_symlink():
@@ -155,8 +160,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
     with lock(path.with_name(f".{path.name[:LONGEST]}.lock"), path):
         beside, before = beside_name(path), beside_name(path, "before")
         _recover(path)
-        if (kind := ownership.kind_of(path)) not in (None, NETWORK):
-            raise FiglangError(f"{path} holds {kind}, which {NETWORK} would replace; choose another folder")
+        _check_replaceable(path, check)
         beside.mkdir()
         try:
             yield beside
@@ -171,13 +175,69 @@ def whole_folder(path: Path) -> Iterator[Path]:
             # The earlier folder is renamed, not deleted: an interrupted deletion would leave half a folder
             # under its name.
             if path.exists():
-                _bring(path, beside)
-                path.rename(before)
+                held = acquired(path / LOCK, path)  # a training or an evaluation may have begun in it
+                try:
+                    _check_replaceable(path, check)
+                    _bring(path, beside)
+                    path.rename(before)  # with the file of the lock
+                finally:
+                    held.release()
             beside.rename(path)
         except SafetensorError as error:
-            raise OSError(f"{path}: {error}") from error
+            raise _of_system(error, path) from error
+        except FileNotFoundError as error:
+            if beside.exists():
+                raise
+            raise removed(path) from error
+        except OSError as error:
+            _name(error, beside, path)
+            raise
         finally:
             _recover(path)
+
+
+def _check_replaceable(path: Path, check: Callable[[], None] | None) -> None:
+    if check is not None:
+        check()
+    if (kind := ownership.kind_of(path)) not in (None, NETWORK):
+        raise FiglangError(f"{path} holds {kind}, which {NETWORK} would replace; choose another folder")
+
+
+def _name(error: OSError, new: Path, folder: Path) -> None:
+    """Let an error name a file of `folder` and not of the hidden folder that is filled in its place."""
+    if error.filename is None:  # a failed write names no file
+        error.filename = str(folder)
+    elif str(error.filename).startswith(f"{new}{os.sep}"):
+        error.filename = str(folder / Path(str(error.filename)).relative_to(new))
+
+
+def _of_system(error: SafetensorError, folder: Path) -> OSError:
+    """The error of the system that safetensors reports in words of its own."""
+    number = re.search(r"\(os error (\d+)\)", str(error))
+    if number is None:
+        return OSError(f"{folder}: {error}")
+    return OSError(int(number[1]), os.strerror(int(number[1])), str(folder))
+
+
+def copied(source: Path, target: Path, without: Sequence[str] = ()) -> None:
+    """Copy the files of a folder. The copies may be written to, even if the originals are read-only.
+
+    Args:
+        source: The folder.
+        target: The folder to copy to; it is made if it is not there.
+        without: Patterns of names of files that are not copied.
+
+    Raises:
+        OSError: If a file cannot be read or written. It names the file.
+    """
+    target.mkdir(exist_ok=True)
+    for path in sorted(source.iterdir()):
+        if any(fnmatch(path.name, pattern) for pattern in without):
+            continue
+        if path.is_dir():
+            copied(path, target / path.name, without)
+        else:
+            shutil.copyfile(path, target / path.name)
 
 
 def settle(folder: Path) -> None:
@@ -268,7 +328,7 @@ def _bring(folder: Path, new: Path) -> None:
     ours = ownership.deletable(folder, exported) | {OWN}
     for path in files:
         name = ownership.name_within(path, folder)
-        if name in ours or is_unfinished(path) or os.path.lexists(new / name):
+        if name in ours or name == LOCK or is_unfinished(path) or os.path.lexists(new / name):
             continue
         try:
             (new / name).parent.mkdir(parents=True, exist_ok=True)

@@ -56,15 +56,20 @@ def whole_file(path: Path) -> Iterator[Path]:
     except FileNotFoundError as error:
         if str(error.filename) != str(beside):
             raise
-        raise FiglangError(
-            f"cannot write {path}: something removed it or its folder meanwhile; run the command again"
-        ) from error
+        raise removed(path) from error
     except OSError as error:
         if error.filename is None or str(error.filename) == str(beside):
             error.filename = str(path)
         raise
     finally:
         beside.unlink(missing_ok=True)
+
+
+def removed(path: Path) -> FiglangError:
+    """The error if what is being written, or its folder, was removed by someone else."""
+    return FiglangError(
+        f"cannot write {path}: something removed it or its folder meanwhile; run the command again"
+    )
 
 
 def write_text(path: Path, text: str) -> None:
@@ -94,6 +99,23 @@ def lock(file: Path, folder: Path, option: str = "output=DIR") -> Iterator[None]
     Raises:
         FiglangError: If another process has the lock, or if the lock file cannot be made.
     """
+    held = acquired(file, folder, option)
+    try:
+        yield
+    finally:
+        # Removed while the lock is held: a process that waits for a removed file takes the next one.
+        try:
+            file.unlink(missing_ok=True)
+        finally:
+            held.release()
+
+
+def acquired(file: Path, folder: Path, option: str = "output=DIR") -> FileLock:
+    """Get the right to write to a folder; the arguments and errors are those of `lock`.
+
+    Returns:
+        The lock, which is to be released.
+    """
     held = FileLock(file)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -106,11 +128,4 @@ def lock(file: Path, folder: Path, option: str = "output=DIR") -> Iterator[None]
         raise FiglangError(
             f"cannot write to {folder} ({error.strerror}); choose another folder with {option}"
         ) from error
-    try:
-        yield
-    finally:
-        # Removed while the lock is held: a process that waits for a removed file takes the next one.
-        try:
-            file.unlink(missing_ok=True)
-        finally:
-            held.release()
+    return held

@@ -1,7 +1,9 @@
 """Explain in a sentence what the machine refuses: no space, no permission, no memory."""
 
 import errno
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -62,6 +64,8 @@ def explain(
             "there is space"
         )
     if error.errno in FORBIDDEN:
+        if Path(where).exists() and not os.access(where, os.R_OK):
+            return f"no permission to read {where} ({error.strerror}); ask its owner for it, or for a copy"
         return (
             f"no permission to write {where} ({error.strerror}); choose another folder with run=, "
             "output= or paths.runs="

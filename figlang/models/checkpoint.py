@@ -6,7 +6,7 @@ which peft lays over the network on which they were trained. Adapters use that n
 how.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -85,6 +85,7 @@ def export(
     manifest: Manifest,
     folder: Path,
     card: str = "",
+    check: Callable[[], None] | None = None,
 ) -> None:
     """Write an export; adapters are written as adapters. The folder gets its name only when it is complete.
 
@@ -93,8 +94,9 @@ def export(
         manifest: What it needs besides its weights.
         folder: The folder to write.
         card: The text of README.md, if there is to be one.
+        check: Raises FiglangError if the folder may not be replaced (`whole_folder`).
     """
-    with whole_folder(folder) as beside:
+    with whole_folder(folder, check) as beside:
         whole = beside  # folder of a whole network; adapters use the tokenizer of the network below
         if adapted(network):
             from figlang.models import lora

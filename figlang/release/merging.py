@@ -29,7 +29,11 @@ ITEMS = 32
 
 
 def merge(
-    adapters: Loaded, split: Split, folder: Path, card: Callable[[Manifest], str] | None = None
+    adapters: Loaded,
+    split: Split,
+    folder: Path,
+    card: Callable[[Manifest], str] | None = None,
+    check: Callable[[], None] | None = None,
 ) -> Loaded:
     """Write the merged network as a plain Hugging Face folder, if the scores of some items are equal.
 
@@ -40,6 +44,7 @@ def merge(
         split: Items to score; the first ITEMS are used.
         folder: The folder to write.
         card: Writes the text of its README.md.
+        check: Raises FiglangError if the folder may not be replaced (`whole_folder`).
 
     Returns:
         The merged network.
@@ -65,7 +70,8 @@ def merge(
             )
         log.info("float32 rounds scores of this network by %.1g", rounding)
     log.info("merged: %d scores change by %.1g at most", len(before), largest)
-    checkpoint.export(merged.network, merged.tokenizer, whole, folder, "" if card is None else card(whole))
+    said = "" if card is None else card(whole)
+    checkpoint.export(merged.network, merged.tokenizer, whole, folder, said, check)
     return merged
 
 

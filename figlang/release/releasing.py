@@ -6,9 +6,9 @@ no text of a data set: only ids, scores and counts.
 
 import json
 import logging
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation import cleanness, opening, predicting
 from figlang.files import stored
-from figlang.files.folders import whole_folder
+from figlang.files.folders import copied, whole_folder
 from figlang.files.sources import PACKAGE
 from figlang.files.whole import write_text
 from figlang.models import adapters, carried
@@ -66,7 +66,8 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
             nothing is written.
     """
     run, folder = Path(config.run), Path(config.output) / config.name
-    _check_free(folder, config.overwrite)
+    check = partial(_check_free, folder, config.overwrite)
+    check()
     content = _finished(run)
     seeds = _seeds(run, config.seeds, content)
     settings = settings_of_data(content["data"]["settings"], str(run / "metrics.json"))
@@ -76,8 +77,8 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
     splits = overlap_table.evaluated(settings, [*against, settings], config.paths)
     earlier = stages.before(run, config.paths) if (run / "recipe.json").is_file() else []
     taught = teaching.of_run(run, config.paths) if teaching.hashes(run) else None
-    with whole_folder(folder) as beside:
-        shutil.copytree(run / "model", beside, dirs_exist_ok=True, ignore=shutil.ignore_patterns("README.md"))
+    with whole_folder(folder, check) as beside:
+        copied(run / "model", beside, without=("README.md",))
         _name_base(beside)
         _cast(beside, config.dtype)
         _check_size(beside, config.limit_mb)

@@ -146,8 +146,10 @@ def save(figure: Any, path: Path, suffixes: Sequence[str]) -> None:
             with whole_file(path.with_name(f"{slug(path.name)}.{suffix}")) as beside:
                 if suffix == "svg":
                     beside.write_text(_svg(figure, {"Date": None}), encoding="utf-8")
-                else:
-                    figure.savefig(beside, format=suffix, dpi=150, metadata=plain, **ground)
+                else:  # matplotlib's own writing fails in other ways on a full disk
+                    content = io.BytesIO()
+                    figure.savefig(content, format=suffix, dpi=150, metadata=plain, **ground)
+                    beside.write_bytes(content.getvalue())
 
 
 def inline(figure: Any, label: str) -> str:

@@ -5,9 +5,11 @@ import os
 import shutil
 import signal
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from safetensors import SafetensorError
 
 from figlang.errors import FiglangError
 from figlang.files import folders, ownership
@@ -247,3 +249,90 @@ def test_a_full_disk_names_the_file_and_leaves_the_earlier_result(tmp_path: Path
         fill()
     assert refused.value.filename == str(tmp_path / "b.md")
     assert shown(tmp_path) == {"a.md": "first", "b.md": "first"}
+
+
+def test_what_another_command_wrote_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    """Two commands see a free place. The slower one must not replace what the faster one wrote there."""
+    place = tmp_path / "out"
+
+    def check() -> None:
+        if place.exists():
+            raise FiglangError("already exists")
+
+    def late() -> None:
+        with whole_folder(place, check) as new:
+            (new / "a").write_text("late")
+            place.mkdir()
+            (place / "a").write_text("early")
+
+    with pytest.raises(FiglangError, match="already exists"):
+        late()
+    assert shown(tmp_path) == {"out/a": "early"}
+    with pytest.raises(FiglangError, match="already exists"), whole_folder(place, check):
+        raise AssertionError("the place was taken before")
+
+
+def test_a_folder_in_which_another_command_works_is_not_replaced(tmp_path: Path) -> None:
+    place = tmp_path / "out"
+
+    def replace() -> None:
+        with whole_folder(place) as new:
+            (new / "a").write_text("second")
+
+    with folders.locked(place):
+        (place / "a").write_text("first")
+        with pytest.raises(FiglangError, match="another process is working in"):
+            replace()
+        assert shown(tmp_path) == {"out/a": "first"}
+    replace()
+    assert shown(tmp_path) == {"out/a": "second"}
+    assert not (place / folders.LOCK).exists()
+
+
+def test_a_folder_that_is_removed_while_it_is_written_is_named(tmp_path: Path) -> None:
+    def lose() -> None:
+        with whole_folder(tmp_path / "run" / "model") as new:
+            shutil.rmtree(tmp_path / "run")
+            (new / "a").write_text("a")
+
+    with pytest.raises(FiglangError, match=r"cannot write .*run/model: something removed it"):
+        lose()
+
+
+def test_a_full_disk_names_the_folder_if_the_error_names_no_file(tmp_path: Path) -> None:
+    def fill(writer: Callable[[Path], AbstractContextManager[Path]]) -> None:
+        with writer(tmp_path / "out"):
+            raise OSError(28, "No space left on device")
+
+    for writer in (whole_folder, lambda place: folders.replaced(place, "a table")):
+        with pytest.raises(OSError, match="No space") as refused:
+            fill(writer)
+        assert refused.value.filename == str(tmp_path / "out")
+
+
+def test_an_error_of_the_system_in_the_words_of_safetensors_has_its_number(tmp_path: Path) -> None:
+    def fill() -> None:
+        with whole_folder(tmp_path / "out"):
+            raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    with pytest.raises(OSError, match="No space") as refused:
+        fill()
+    assert (refused.value.errno, refused.value.filename) == (28, str(tmp_path / "out"))
+
+
+def test_copies_of_read_only_files_may_be_written_to(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    (source / "base").mkdir(parents=True)
+    for name in ("a.json", "base/b.json", "README.md"):
+        (source / name).write_text(name)
+        (source / name).chmod(0o444)
+    for folder in (source / "base", source):
+        folder.chmod(0o555)
+    try:
+        folders.copied(source, tmp_path / "copy", without=("README.md",))
+    finally:
+        for folder in (source, source / "base"):
+            folder.chmod(0o755)
+    assert shown(tmp_path / "copy") == {"a.json": "a.json", "base/b.json": "base/b.json"}
+    assert all(path.stat().st_mode & 0o200 for path in (tmp_path / "copy").rglob("*"))
+    assert (tmp_path / "copy").stat().st_mode & 0o200

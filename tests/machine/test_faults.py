@@ -367,3 +367,14 @@ def test_a_name_does_not_lead_out_of_its_folder(name: str) -> None:
 def test_a_package_source_stays_within_its_package(inside: str) -> None:
     with pytest.raises(FiglangError, match="leads out of its package"):
         package_path(f"package:figlang/{inside}")
+
+
+def test_a_file_that_cannot_be_read_is_not_called_unwritable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hidden = tmp_path / "hidden"
+    hidden.touch()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda path, mode: False)  # root may read everything
+        read = explain(PermissionError(errno.EACCES, "Permission denied", str(hidden)), training=False)
+    assert read == f"no permission to read {hidden} (Permission denied); ask its owner for it, or for a copy"

@@ -6,8 +6,12 @@ from typing import Any, Self
 
 import pytest
 import torch
+from matplotlib.figure import Figure
 
+from figlang.tables import drawing
 from tests.running import train
+
+pytestmark = pytest.mark.drawn  # one test writes a figure
 
 SETTINGS = ["method.epochs=2", "data.limit=48", "method.lr=0.001", "method.batch_size=8"]  # 6 steps an epoch
 
@@ -61,3 +65,18 @@ def test_a_disk_that_fills_up_while_a_state_is_saved_keeps_the_one_before(
     kept = {path.name for path in (tmp_path / "run" / "checkpoints").iterdir()}
     assert kept == {"last.ckpt", "command.txt"}
     assert torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)["global_step"] == 6
+
+
+def test_a_disk_that_fills_up_while_a_figure_is_written_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """matplotlib's own writer of PDF files fails with an AttributeError while it cleans up."""
+
+    def full(path: Path, content: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space") as refused:
+        drawing.save(Figure(), tmp_path / "a", ["pdf"])
+    assert refused.value.filename == str(tmp_path / "a.pdf")
+    assert not list(tmp_path.iterdir())
