@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 import hydra
 from hydra.errors import HydraException
@@ -127,6 +127,8 @@ class Entry:
             if type(error).__module__.split(".")[0] != "submitit" and "slurm" not in str(error):
                 raise
             refuse(of_submitit(str(error)))
+        except OSError as error:  # of Hydra, which makes the folder of a multirun
+            refuse_fault(error, training=False)
         # Hydra's error for a word that it cannot read; one of figlang's own would be a bug
         except ValueError as error:
             if entered:
@@ -201,5 +203,19 @@ def _door() -> Iterator[None]:
         try:
             yield
         except KeyboardInterrupt:
-            sys.stderr.write("interrupted\n")
-            raise SystemExit(INTERRUPTED) from None
+            _interrupted()
+        except Exception as error:
+            if _follows_interruption(error):
+                _interrupted()
+            raise
+
+
+def _interrupted() -> NoReturn:
+    sys.stderr.write("interrupted\n")
+    raise SystemExit(INTERRUPTED) from None
+
+
+def _follows_interruption(error: BaseException) -> bool:
+    """Whether an error was raised while a library cleaned up after Ctrl-C."""
+    cause = error.__context__
+    return cause is not None and (isinstance(cause, KeyboardInterrupt) or _follows_interruption(cause))

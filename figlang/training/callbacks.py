@@ -216,14 +216,14 @@ class Preemption(Callback):
 
     It raises SIGTERMException. A second Ctrl-C stops at once. A step, or a validation, is finished first.
     Processes agree after every step. So all of them stop at the same step, whichever of them got the signal.
-    `kept` is the step that was saved. `keyboard` says whether Ctrl-C was the signal.
+    `kept` is the step that was saved. `asked` says whether a signal came, `keyboard` whether it was Ctrl-C.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.kept = 0
         self.keyboard = False
-        self._asked = False
+        self.asked = False
         self._before: Any = None
         self._random: list[list[Tensor]] = []
 
@@ -246,12 +246,12 @@ class Preemption(Callback):
                 torch.cuda.set_rng_state_all([state.cpu() for state in devices])
 
     def _ask(self, *_: Any) -> None:
-        self._asked = True
+        self.asked = True
 
     def _ask_by_keyboard(self, *_: Any) -> None:
         if self.keyboard:
             raise KeyboardInterrupt
-        self._asked = self.keyboard = True
+        self.asked = self.keyboard = True
 
     def teardown(self, trainer: Trainer, module: LightningModule, stage: str) -> None:
         if self._before is not None:
@@ -277,8 +277,8 @@ class Preemption(Callback):
 
     def _agreed(self, module: LightningModule) -> bool:
         if not distributed.is_initialized():
-            return self._asked  # without a tensor, because reading one from a GPU takes time
-        asked = torch.tensor(int(self._asked), device=module.device)
+            return self.asked  # without a tensor, because reading one from a GPU takes time
+        asked = torch.tensor(int(self.asked), device=module.device)
         distributed.all_reduce(asked)
         return bool(asked)
 

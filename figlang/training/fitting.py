@@ -291,6 +291,8 @@ def _run(
         trainer.fit(
             module, datamodule=batches, ckpt_path=str(resumed) if resumed else None, weights_only=True
         )
+        if saver.asked:  # after the last step, when nothing looks for a signal any more
+            raise SIGTERMException
     except FiglangError:
         raise
     except NonFiniteLossError as error:
