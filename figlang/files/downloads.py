@@ -4,7 +4,6 @@ import hashlib
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -22,9 +21,8 @@ SECONDS = 60.0  # if that variable is not set
 def fetch(url: str, target: Path, digest: str, most: int) -> None:
     """Download a file whose sha256 is known.
 
-    The bytes are stored as they come: figlang never unpacks a compressed answer. Files that an earlier,
-    killed
-    process left half-written are removed.
+    The bytes are stored as they come: figlang never unpacks a compressed answer. What an earlier process left
+    half-written, because it was killed, is removed. While another process downloads the file, this one waits.
 
     Args:
         url: Address of the file.
@@ -38,7 +36,9 @@ def fetch(url: str, target: Path, digest: str, most: int) -> None:
     seconds = _timeout()
     if any(os.environ.get(name, "").upper() in ("1", "ON", "YES", "TRUE") for name in OFFLINE):
         raise _failure(url, target, f"{' or '.join(OFFLINE)} is set")
-    with _locked(target):
+    with lock(target.with_name(f".{target.name}.lock"), target.parent, "paths.cache=DIR", patient=True):
+        if holds(target, digest):
+            return
         for leftover in target.parent.glob(f".{target.name}.*.partial"):
             leftover.unlink(missing_ok=True)
         with whole_file(target) as beside:
@@ -48,6 +48,14 @@ def fetch(url: str, target: Path, digest: str, most: int) -> None:
                     f"{url} has changed: sha256 {received[:12]}… instead of {digest[:12]}…; nothing was "
                     "kept. Set paths.data=DIR to a copy that you trust"
                 )
+
+
+def holds(target: Path, digest: str) -> bool:
+    """Whether a path is a file with this sha256."""
+    if not target.is_file():
+        return False
+    with target.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == digest
 
 
 def _receive(url: str, target: Path, beside: Path, most: int, seconds: float) -> str:
@@ -114,9 +122,3 @@ def _timeout() -> float:
             f"{TIMEOUT}={given} is not a number of seconds above 0; set it again, or leave it out"
         )
     return seconds
-
-
-@contextmanager
-def _locked(target: Path) -> Iterator[None]:
-    with lock(target.with_name(f".{target.name}.lock"), target.parent, "paths.cache=DIR"):
-        yield

@@ -12,7 +12,8 @@ How each command writes:
 - train locks its run folder and adds to it for hours. It writes metrics.json last. If it replaces a run, it
   removes the old metrics.json first.
 - merge, average, release, the matrix of transfer and every exported network replace a folder as a whole
-  (`whole_folder`). The user's own files are copied into the new folder.
+  (`whole_folder`). The user's own files are copied into the new folder. At the end the place is locked and
+  looked at again, because another command may have written to it meanwhile.
 
 Results that took a model's time (evaluations, grids, answers, runs) are replaced only by a command with the
 same settings, or with overwrite=true. Results that take a moment (report, compare, describe) always replace

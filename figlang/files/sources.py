@@ -89,7 +89,7 @@ def data_file(relative: str, root: str | None, url: str, digest: str, cache: str
             f"holds it, or paths.data=null to download it from {url}"
         )
     cached = Path(cache).expanduser() / relative
-    if cached.is_file() and sha256(cached) == digest:
+    if downloads.holds(cached, digest):
         return cached
     downloads.fetch(url, cached, digest, size)
     return cached

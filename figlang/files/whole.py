@@ -1,6 +1,7 @@
 """Files that get their name only when they are complete; locks; names for files."""
 
 import hashlib
+import logging
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,8 @@ from filelock import FileLock, Timeout
 
 from figlang.errors import FiglangError
 from figlang.files.redaction import redacted, redactor
+
+log = logging.getLogger("figlang")
 
 LONGEST = 120  # characters of a file's name without its suffix; a file system takes 255 bytes
 # Names of unfinished files. They are random, because two containers may both call their process 1.
@@ -86,7 +89,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 @contextmanager
-def lock(file: Path, folder: Path, option: str = "output=DIR") -> Iterator[None]:
+def lock(file: Path, folder: Path, option: str = "output=DIR", patient: bool = False) -> Iterator[None]:
     """Hold the right to write to a folder.
 
     The lock also holds between containers that share a volume.
@@ -95,11 +98,12 @@ def lock(file: Path, folder: Path, option: str = "output=DIR") -> Iterator[None]
         file: The lock file.
         folder: The folder that it protects, for error messages.
         option: Setting that chooses another folder, for error messages.
+        patient: Wait while another process has the lock.
 
     Raises:
         FiglangError: If another process has the lock, or if the lock file cannot be made.
     """
-    held = acquired(file, folder, option)
+    held = acquired(file, folder, option, patient)
     try:
         yield
     finally:
@@ -110,7 +114,7 @@ def lock(file: Path, folder: Path, option: str = "output=DIR") -> Iterator[None]
             held.release()
 
 
-def acquired(file: Path, folder: Path, option: str = "output=DIR") -> FileLock:
+def acquired(file: Path, folder: Path, option: str = "output=DIR", patient: bool = False) -> FileLock:
     """Get the right to write to a folder; the arguments and errors are those of `lock`.
 
     Returns:
@@ -119,7 +123,13 @@ def acquired(file: Path, folder: Path, option: str = "output=DIR") -> FileLock:
     held = FileLock(file)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        held.acquire(timeout=0)
+        try:
+            held.acquire(timeout=0)
+        except Timeout:
+            if not patient:
+                raise
+            log.info("waiting for another process that works in %s", folder)
+            held.acquire()
     except Timeout:
         raise FiglangError(
             f"another process is working in {folder}; wait for it, or choose {option}"

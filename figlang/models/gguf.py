@@ -5,14 +5,15 @@ import logging
 import re
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import torch
 from transformers import AutoModelForCausalLM, modeling_gguf_pytorch_utils
 from transformers.utils import logging as switched
 
 from figlang.errors import FiglangError
+from figlang.files.folders import whole_folder
 from figlang.files.sources import local_path, sha256
+from figlang.files.whole import lock
 from figlang.machine.faults import explain
 from figlang.models import opening, soundness
 
@@ -37,7 +38,8 @@ def folder(source: str, cache: str) -> Path:
     """The float32 folder (safetensors, config, tokenizer) of a GGUF file.
 
     It is `<cache>/gguf/<start of the file's sha256>-<CONVERSION>`. The first call converts the file, and
-    later calls find the folder. A half-written folder never has the name. Quantised weights become the
+    later calls find the folder; calls of other processes wait for it. A half-written folder never has the
+    name. Quantised weights become the
     float32 values that they stand for.
 
     Args:
@@ -61,23 +63,16 @@ def folder(source: str, cache: str) -> Path:
         raise FiglangError(
             f"reading {path.name} needs {' and '.join(absent)}; install with `pip install 'figlang[gguf]'`"
         )
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        beside = TemporaryDirectory(prefix=".convert-", dir=target.parent)
-    except OSError as error:
-        raise FiglangError(
-            f"cannot write to {target.parent} ({error.strerror}); choose another folder with paths.cache=DIR"
-        ) from error
-    log.info("converting %s to float32 in %s; this happens once", path.name, target)
-    # transformers draws weights before it reads them, and a seed has to mean the same in a later process.
-    with beside, torch.random.fork_rng(devices=[]):
-        made = Path(beside.name) / "model"
-        _convert(path, made)
-        try:
-            made.rename(target)
-        except OSError:  # another process was faster, with the same result
-            if not (target / "config.json").is_file():
-                raise
+    # Whoever waits here finds the folder: of many jobs with one file, one converts it.
+    with lock(
+        target.with_name(f".{target.name}.convert.lock"), target.parent, "paths.cache=DIR", patient=True
+    ):
+        if not (target / "config.json").is_file():
+            log.info("converting %s to float32 in %s; this happens once", path.name, target)
+            # transformers draws weights before it reads them, and a seed has to mean the same in a later
+            # process.
+            with whole_folder(target) as made, torch.random.fork_rng(devices=[]):
+                _convert(path, made)
     return target
 
 

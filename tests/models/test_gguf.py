@@ -1,8 +1,12 @@
 """GGUF files become model folders once, with the weights they stand for (figlang/models/gguf.py)."""
 
 import importlib.util
+import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -132,21 +136,48 @@ def test_a_conversion_leaves_the_random_numbers_of_the_seed_alone(tiny: Path, tm
     assert torch.equal(torch.rand(3), expected)
 
 
-def test_a_process_that_comes_second_takes_the_folder_of_the_first(
-    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_process_that_comes_second_waits_and_takes_the_folder_of_the_first(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    read = opening.read_network
+    caplog.set_level("INFO", "figlang")
+    read, begun, conversions = opening.read_network, Event(), []
 
     def slow(*inputs: Any, **options: Any) -> Any:
-        with monkeypatch.context() as inner:
-            inner.setattr(opening, "read_network", read)
-            gguf.folder(str(tiny), str(tmp_path / "cache"))
+        conversions.append(inputs)
+        begun.set()
+        while "waiting for another process" not in caplog.text and len(conversions) == 1:
+            sleep(0.01)
         return read(*inputs, **options)
 
     monkeypatch.setattr(opening, "read_network", slow)
+    cache = str(tmp_path / "cache")
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(gguf.folder, str(tiny), cache)
+        begun.wait()
+        second = pool.submit(gguf.folder, str(tiny), cache)
+        made = first.result()
+        assert second.result() == made
+    assert len(conversions) == 1
+    assert [path.name for path in made.parent.iterdir()] == [made.name]
+
+
+def test_what_a_killed_conversion_left_is_removed_by_the_next(tiny: Path, tmp_path: Path) -> None:
+    """Its weights in float32 would fill the cache."""
+    child = os.fork()
+    if child == 0:
+        gguf._convert = lambda path, made: os._exit(0)
+        gguf.folder(str(tiny), str(tmp_path / "cache"))
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert any(path.is_dir() for path in (tmp_path / "cache" / "gguf").iterdir())
     made = gguf.folder(str(tiny), str(tmp_path / "cache"))
-    assert (made / "config.json").is_file()
-    assert len(list(made.parent.iterdir())) == 1
+    assert [path.name for path in made.parent.iterdir()] == [made.name]
+
+
+def test_a_conversion_in_a_shared_cache_may_be_read_by_others(tiny: Path, tmp_path: Path) -> None:
+    made = gguf.folder(str(tiny), str(tmp_path / "cache"))
+    modes = {path.stat().st_mode & 0o777 for path in made.iterdir()}
+    assert len(modes) == 1, "safetensors makes files that only their owner may read"
 
 
 def test_missing_packages_are_named(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
