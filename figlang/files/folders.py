@@ -110,7 +110,7 @@ def staged(folder: Path, kind: str, earlier: Sequence[str] = ()) -> Iterator[Pat
 
     Raises:
         FiglangError: If a file would be written through a link or in place of a folder. Then nothing is
-            moved.
+            moved. Or if something removes the new folder meanwhile.
     """
     new = Path(mkdtemp(prefix=STAGE, dir=folder))
     try:
@@ -123,6 +123,10 @@ def staged(folder: Path, kind: str, earlier: Sequence[str] = ()) -> Iterator[Pat
         (new / OWN).write_text(json.dumps(listing, indent=1) + "\n", encoding="utf-8")
         new.rename(folder / READY)  # from here on, the new result counts
         _move(folder)
+    except FileNotFoundError as error:
+        if ownership.is_folder(new) or ownership.is_folder(folder / READY):
+            raise
+        raise removed(folder) from error
     except OSError as error:
         _name(error, new, folder)
         raise

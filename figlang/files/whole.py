@@ -101,11 +101,16 @@ def lock(file: Path, folder: Path, option: str = "output=DIR", patient: bool = F
         patient: Wait while another process has the lock.
 
     Raises:
-        FiglangError: If another process has the lock, or if the lock file cannot be made.
+        FiglangError: If another process has the lock, if the lock file cannot be made, or if something
+            removes its folder meanwhile.
     """
     held = acquired(file, folder, option, patient)
     try:
         yield
+    except FileNotFoundError as error:
+        if file.parent.exists():
+            raise
+        raise removed(folder) from error
     finally:
         # Removed while the lock is held: a process that waits for a removed file takes the next one.
         try:

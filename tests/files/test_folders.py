@@ -289,14 +289,43 @@ def test_a_folder_in_which_another_command_works_is_not_replaced(tmp_path: Path)
     assert not (place / folders.LOCK).exists()
 
 
-def test_a_folder_that_is_removed_while_it_is_written_is_named(tmp_path: Path) -> None:
-    def lose() -> None:
-        with whole_folder(tmp_path / "run" / "model") as new:
-            shutil.rmtree(tmp_path / "run")
-            (new / "a").write_text("a")
+def lose_a_network(place: Path) -> None:
+    with whole_folder(place) as new:
+        shutil.rmtree(place.parent)
+        (new / "a").write_text("a")
 
-    with pytest.raises(FiglangError, match=r"cannot write .*run/model: something removed it"):
-        lose()
+
+def lose_a_result(place: Path) -> None:
+    with folders.replaced(place, "a table") as new:
+        shutil.rmtree(place.parent)
+        (new / "a").write_text("a")
+
+
+def lose_what_is_staged(place: Path) -> None:
+    with folders.replaced(place, "a table") as new:
+        shutil.rmtree(new)
+
+
+def lose_a_run(place: Path) -> None:
+    with folders.locked(place):
+        shutil.rmtree(place)
+        list(place.iterdir())
+
+
+@pytest.mark.parametrize("lose", [lose_a_network, lose_a_result, lose_what_is_staged, lose_a_run])
+def test_a_folder_that_is_removed_while_it_is_written_is_named(
+    tmp_path: Path, lose: Callable[[Path], None]
+) -> None:
+    """Scratch disks of clusters are cleared by their age."""
+    place = tmp_path / "runs" / "model"
+    with pytest.raises(FiglangError, match=f"cannot write {place}: something removed it"):
+        lose(place)
+
+
+def test_a_missing_file_of_the_users_is_not_called_removed(tmp_path: Path) -> None:
+    for writer in (whole_folder, folders.locked, lambda place: folders.replaced(place, "a table")):
+        with pytest.raises(FileNotFoundError), writer(tmp_path / "out"):
+            (tmp_path / "none").read_text()
 
 
 def test_a_full_disk_names_the_folder_if_the_error_names_no_file(tmp_path: Path) -> None:
