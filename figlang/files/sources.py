@@ -52,6 +52,11 @@ def package_path(source: str) -> Path:
     return path
 
 
+def module_of(source: str) -> str:
+    """The module of a `package:` source, whether it is installed or not."""
+    return source.removeprefix(PACKAGE).partition("/")[0]
+
+
 def local_path(source: str) -> Path:
     """The path that a `package:` source or a local path (with `~`) stands for."""
     return package_path(source) if source.startswith(PACKAGE) else Path(source).expanduser()

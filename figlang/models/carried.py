@@ -7,7 +7,7 @@ from pathlib import Path
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
-from figlang.files.sources import PACKAGE
+from figlang.files.sources import PACKAGE, module_of
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def carried(source: str) -> Carried | None:
     """The network of a `package:` source; None if the package is not in the table, or for another source."""
     if not source.startswith(PACKAGE):
         return None
-    return CARRIED.get(source.removeprefix(PACKAGE).partition("/")[0])
+    return CARRIED.get(module_of(source))
 
 
 def named(source: str) -> str:
@@ -62,8 +62,7 @@ def here(name: str, source: str) -> str:
     """
     if name == source or named(source) != name:
         return name
-    module = source.removeprefix(PACKAGE).partition("/")[0]
-    return source if find_spec(module) is not None else name
+    return source if find_spec(module_of(source)) is not None else name
 
 
 def hub_id(source: str) -> str | None:

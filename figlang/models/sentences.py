@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from pydantic_core import from_json
-from transformers.utils import cached_file
 
 from figlang.errors import FiglangError, one_line
+from figlang.models.adapters import file_of
 from figlang.types import COSINE_OF_MEANS, POOLINGS, SentenceVectors
 
 # Settings of folders from before `pooling_mode`, in the order in which their vectors are joined.
@@ -96,9 +96,5 @@ def recorded(vectors: SentenceVectors | None) -> dict[str, Any] | None:
 
 
 def _json(source: str, name: str, revision: str | None) -> Any:
-    quiet = {
-        f"_raise_exceptions_for_{what}": False
-        for what in ("missing_entries", "connection_errors", "gated_repo")
-    }
-    path = cached_file(source, name.lstrip("/"), revision=revision, **quiet)
+    path = file_of(source, name.lstrip("/"), revision)
     return None if path is None else from_json(Path(path).read_text(encoding="utf-8"))
