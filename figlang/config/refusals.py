@@ -1,6 +1,7 @@
 """How a command ends with an error: one line for people on stderr, and exit code 2."""
 
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import fields
@@ -129,7 +130,8 @@ def _several_values(message: str) -> str | None:
     key, values = several.groups()
     return (
         f"{key}={values} has several values; add -m to run the command once for each, or write "
-        f"{key}=[{values}] if the option takes a list"
+        f"{key}=[{values}] if the option takes a list; if the comma belongs to a name, write "
+        f"{shlex.quote(f'{key}={typed.text(values)}')}"
     )
 
 

@@ -50,9 +50,7 @@ def readable(root: Root, words: list[str]) -> list[str]:
     if "runs" in names:
         words = _with_runs(words)
     elif single := next((name for name in ("shell", "folder") if name in names), None):
-        words = [
-            word if "=" in word or word.startswith("-") else f"{single}={typed.text(word)}" for word in words
-        ]
+        words = [f"{single}={typed.text(word)}" if _is_bare(word) else word for word in words]
     else:
         typed.check_bare(words, {*presets, *names})
     words = [_quoted(word) for word in words]
@@ -103,9 +101,14 @@ def _check_scoring(words: list[str]) -> None:
             )
 
 
+def _is_bare(word: str) -> bool:
+    """Whether a word is a path and not a setting. A path may hold `=`, but no key begins as it does."""
+    return word.startswith(("/", "./", "../")) or ("=" not in word and not word.startswith("-"))
+
+
 def _with_runs(words: list[str]) -> list[str]:
-    """Turn words without `=` into runs=."""
-    bare = [word for word in words if "=" not in word and not word.startswith("-")]
+    """Turn words that are not settings into runs=."""
+    bare = [word for word in words if _is_bare(word)]
     rest = [word for word in words if word not in bare]
     if not bare:
         return rest

@@ -41,3 +41,13 @@ def test_a_value_of_another_type_is_named_with_what_the_option_is(
     with pytest.raises(SystemExit):
         command()
     assert capsys.readouterr().err.startswith(f"error: {said}")
+
+
+def test_several_values_say_how_a_name_with_a_comma_is_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["train.py", "run=runs/a,b"])
+    with pytest.raises(SystemExit):
+        train_command()
+    said = capsys.readouterr().err
+    assert "if the comma belongs to a name, write 'run='\"'\"'runs/a,b'\"'\"''" in said

@@ -75,3 +75,8 @@ def test_also_in_lists_ranges_and_dictionaries(value: str) -> None:
 def test_a_text_may_have_as_many_digits_as_it_likes() -> None:
     assert readable(ROOTS["compare"], [f"title='{LONG}'"]) == [f"title='{LONG}'"]
     assert readable(ROOTS["evaluate"], ["scoring=clean", f"scoring.template={LONG}"])[1].endswith(f"{LONG}'")
+
+
+@pytest.mark.parametrize("path", ["/a/k=v/seed0", "./k=v", "../lr=0.1/seed0"])
+def test_a_path_may_hold_an_equals_sign(path: str) -> None:
+    assert readable(ROOTS["compare"], [path, "common=true"]) == ["common=true", f"runs=['{path}']"]
