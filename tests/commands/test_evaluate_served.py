@@ -178,7 +178,7 @@ def test_a_chat_is_asked_in_the_words_it_takes(here: Path, monkeypatch: pytest.M
         (
             {"completes": False},
             ["scoring=clean"],
-            "this endpoint can do scoring=letter (figlang evaluate, table=munch_judge)",
+            "this endpoint can do scoring=letter (figlang evaluate)",
         ),
         ({"shifted": True}, ["scoring=clean"], "its log-probabilities of prompts are wrong: ' so' has"),
         (

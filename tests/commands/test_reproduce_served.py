@@ -170,7 +170,7 @@ def test_munch_is_judged_by_letters_of_a_chat(here: Path, monkeypatch: pytest.Mo
         (
             {"completes": False},
             [],
-            "this endpoint can do scoring=letter (figlang evaluate, table=munch_judge)",
+            "this endpoint can do scoring=letter (figlang evaluate)",
         ),
         (
             {},

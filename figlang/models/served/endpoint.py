@@ -190,8 +190,7 @@ def connect(model: ModelConfig, cache: str, needed: str) -> Endpoint:
     client.meter.bytes_per_token = known.bytes_per_token
     if needed == "prompts" and not known.prompts:
         works = (
-            "this endpoint can do scoring=letter (figlang evaluate, table=munch_judge) and ask=reply "
-            "(figlang judge)"
+            "this endpoint can do scoring=letter (figlang evaluate) and ask=reply (figlang judge)"
             if known.reply is not None
             else "figlang generate works with this endpoint"
         )

@@ -17,7 +17,6 @@ from figlang.config import ModelConfig
 from figlang.errors import FiglangError
 from figlang.models.served.apis.openai_api import OpenAIApi
 from figlang.models.served.client import Client
-from figlang.models.served.cost import Meter
 from figlang.models.served.store import Call, Store
 from tests.needing import needs
 from tests.stub_server import MODEL, Stub, serving
@@ -371,36 +370,3 @@ def test_cost_is_estimated_counted_and_bounded(tmp_path: Path, caplog: pytest.Lo
         rest.ask(CALLS, usable)
         assert once(stub)
         assert spent + rest.meter.cost == sum(len(f"text {number}") - 3 + 1 for number in range(12))
-
-
-def test_tokens_are_estimated_by_length() -> None:
-    meter = Meter(ModelConfig(), bytes_per_token=5)
-    chat = Call(
-        "chat/completions", {"messages": [{"role": "user", "content": "é" * 10}], "max_completion_tokens": 7}
-    )
-    assert meter.estimate([Call("completions", {"prompt": "x" * 40, "max_tokens": 1}), chat]) == (12, 8)
-
-
-def test_a_request_is_known_by_its_content() -> None:
-    one = Call("completions", {"a": 1, "b": {"c": 2}})
-    assert one.key == Call("completions", {"b": {"c": 2}, "a": 1}).key
-    assert (
-        len(
-            {
-                one.key,
-                Call("chat/completions", one.body).key,
-                Call("completions", {"a": 1, "b": {"c": 3}}).key,
-            }
-        )
-        == 3
-    )
-
-
-def test_what_is_stored_can_be_read_by_people(tmp_path: Path) -> None:
-    with serving(Stub()) as stub:
-        asking = client(stub, tmp_path)
-        asking.ask(CALLS[:1], usable)
-    (line,) = asking.store.path.read_text().splitlines()
-    row = json.loads(line)
-    assert (row["key"], row["route"], row["body"]) == (CALLS[0].key, "completions", CALLS[0].body)
-    assert row["answer"]["choices"][0]["text"] == " so"

@@ -9,7 +9,7 @@ import pytest
 from figlang.config import ModelConfig
 from figlang.files import redaction
 from figlang.models.served.client import Client
-from figlang.models.served.cost import PROBES
+from figlang.models.served.cost import PROBES, Meter
 from figlang.models.served.store import Call
 from figlang.reports import spending
 from tests.needing import needs
@@ -114,3 +114,11 @@ def test_an_answer_is_stored_with_one_look_at_the_environment(
     with serving(Stub()) as stub:
         client(stub, tmp_path).ask(CALLS[:5], usable)
     assert len(looks) == 5
+
+
+def test_tokens_are_estimated_by_length() -> None:
+    meter = Meter(ModelConfig(), bytes_per_token=5)
+    chat = Call(
+        "chat/completions", {"messages": [{"role": "user", "content": "é" * 10}], "max_completion_tokens": 7}
+    )
+    assert meter.estimate([Call("completions", {"prompt": "x" * 40, "max_tokens": 1}), chat]) == (12, 8)

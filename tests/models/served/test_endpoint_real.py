@@ -324,6 +324,4 @@ def test_a_chat_without_log_probabilities_says_what_works(
 ) -> None:
     with pytest.raises(SystemExit):
         evaluate(monkeypatch, tmp_path, cache, "served", [*beside(transformers_serve), "scoring=clean"])
-    assert (
-        "this endpoint can do scoring=letter (figlang evaluate, table=munch_judge)" in capsys.readouterr().err
-    )
+    assert "this endpoint can do scoring=letter (figlang evaluate)" in capsys.readouterr().err
