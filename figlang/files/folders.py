@@ -210,6 +210,8 @@ def _check_replaceable(path: Path, check: Callable[[], None] | None) -> None:
 
 def _name(error: OSError, new: Path, folder: Path) -> None:
     """Let an error name a file of `folder` and not of the hidden folder that is filled in its place."""
+    if error.errno is None:  # its words are all that it says, and a file would take their place
+        return
     if error.filename is None:  # a failed write names no file
         error.filename = str(folder)
     elif str(error.filename).startswith(f"{new}{os.sep}"):

@@ -61,7 +61,8 @@ def whole_file(path: Path) -> Iterator[Path]:
             raise
         raise removed(path) from error
     except OSError as error:
-        if error.filename is None or str(error.filename) == str(beside):
+        # An error without a number has words alone, whose place a file would take.
+        if error.errno is not None and (error.filename is None or str(error.filename) == str(beside)):
             error.filename = str(path)
         raise
     finally:

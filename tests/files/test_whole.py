@@ -31,3 +31,9 @@ def test_another_file_that_is_missing_is_not_the_one_that_is_written(tmp_path: P
     with pytest.raises(FileNotFoundError, match="source"), whole_file(tmp_path / "copy") as beside:
         beside.write_text((tmp_path / "source").read_text())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_without_a_number_keeps_its_words(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="the library is full"), whole_file(tmp_path / "file"):
+        raise OSError("the library is full")
+    assert list(tmp_path.iterdir()) == []
