@@ -12,19 +12,16 @@ Shape letters: B items, C options, H hidden, K distinct contexts, U distinct ans
 candidates of either kind.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import cross_entropy, one_hot, pad
 
-from figlang.config import MethodConfig
 from figlang.errors import FiglangError
 from figlang.scoring.encode import Batch
 from figlang.scoring.head import Dual
 from figlang.training.cross_entropy import CrossEntropyModule
-from figlang.training.near_base import NearBase
 
 
 @dataclass(frozen=True)
@@ -111,20 +108,6 @@ class StepWideModule(CrossEntropyModule):
     alone, so that it can be compared between settings.
     """
 
-    def __init__(
-        self,
-        network: nn.Module,
-        method: MethodConfig,
-        score: Dual,
-        steps: int,
-        seed: int,
-        ratio: float = 1.0,
-        *,
-        near: Callable[[nn.Module, int], NearBase] | None = None,
-    ) -> None:
-        super().__init__(network, method, score, steps, seed, ratio, near=near)
-        self._dual = score
-
     def on_fit_start(self) -> None:
         if self.trainer.world_size > 1:
             raise FiglangError(
@@ -137,12 +120,13 @@ class StepWideModule(CrossEntropyModule):
         if not self.network.training:
             return super().read(batch)
         method = self.method
-        vectors_NH = self._dual.vectors(self.network, batch)
-        scores_BC, gold_B = self._dual.scores(vectors_NH, batch), batch.gold
+        assert isinstance(self.score, Dual), "the format is dual"
+        vectors_NH = self.score.vectors(self.network, batch)
+        scores_BC, gold_B = self.score.scores(vectors_NH, batch), batch.gold
         texts = Texts.of(batch)
         # Autocast would round the similarities to two digits.
         with torch.autocast(vectors_NH.device.type, enabled=False):
-            scores_KU = self._dual.scale * (vectors_NH[texts.contexts] @ vectors_NH[texts.answers].T)
+            scores_KU = self.score.scale * (vectors_NH[texts.contexts] @ vectors_NH[texts.answers].T)
         if method.direction == "both":
             backward_BK, context_B = backward(scores_KU, texts)
             width = max(scores_BC.shape[1], backward_BK.shape[1])

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from itertools import count
 from math import isfinite
 from random import random
 
@@ -54,7 +53,8 @@ async def patiently(
         EndpointError: The last error.
     """
     stopped = stopped or asyncio.Event()
-    for tried in count():
+    tried = 0
+    while True:
         try:
             return await send()
         except EndpointError as error:
@@ -67,7 +67,7 @@ async def patiently(
                 await asyncio.wait_for(stopped.wait(), pause)
             if stopped.is_set():
                 raise
-    raise AssertionError("the loop has no end")
+            tried += 1
 
 
 def _number(said: str | None) -> float | None:

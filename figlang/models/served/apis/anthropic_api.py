@@ -90,8 +90,8 @@ def asked(body: Mapping[str, Any]) -> dict[str, Any]:
 def answer_of(message: Mapping[str, Any]) -> Answer:
     """An answer in OpenAI's form.
 
-    Without a list of blocks it is no reply, but for example the error of a router: the form has no choices
-    then.
+    Without a list of blocks it is not a reply. It may be the error of a router, for example. The form has no
+    choices then.
     """
     content = message.get("content")
     if not isinstance(content, list):
