@@ -31,6 +31,8 @@ HINT = (
     "method.format=pair trains a new head, which can stay at chance on small sets; a sentence encoder with "
     "method.format=dual may do better there"
 )
+# Its parts are any tasks. Hydra takes only keys that a preset has, unless a word says that it may add one.
+MIX = "data.mix"
 SPLITS = {"dev": "validation", "val": "validation", "valid": "validation"}
 
 
@@ -68,6 +70,8 @@ def expanded(root: Root, words: Sequence[str], folder: Path) -> list[str]:
     made: list[str] = []
     for word in _with_file(root, _with_tool(root, words)):
         key, equals, value = word.partition("=")
+        if equals and "data" in root.presets and (key == MIX or key.startswith(f"{MIX}.")):
+            word = f"++{word}"
         made += ways[key](value) if equals and key in ways and value else [word]
     return made + _format(root, words)
 

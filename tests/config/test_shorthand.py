@@ -217,3 +217,12 @@ def test_a_batch_that_is_cut_by_itself_takes_no_number_of_parts() -> None:
     ):
         with pytest.raises(FiglangError, match=r"method.accumulate=4 says how many; leave one out"):
             words("train", *given)
+
+
+def test_a_mixture_takes_parts_that_its_preset_does_not_have(tmp_path: Path) -> None:
+    assert words("train", "data.mix.impli=1", "data.mixed=1") == ["++data.mix.impli=1", "data.mixed=1"]
+    assert words("train", "+data.mix.impli=1") == ["+data.mix.impli=1"]
+    for given in ("data.mix.imp=1", "data.mix={imp: 1}"):
+        result = train(tmp_path, "data=multitask", given)
+        assert result.returncode == 2
+        assert "data.mix has no part 'imp'; choose some of figqa, impli" in result.stderr
