@@ -57,7 +57,7 @@ def named(name: str, folder: str | None) -> str:
 
 
 def released(folder: str | None = None) -> str:
-    """The released checkpoints and their bases on Fig-QA dev, beside blind and untrained, and five seeds.
+    """The released checkpoints and their bases on Fig-QA dev, beside blind and their bases, and five seeds.
 
     Args:
         folder: Where their folders lie, seen from the document. None: in the repository.
@@ -101,7 +101,7 @@ def released(folder: str | None = None) -> str:
         "pairs",
         "blind",
         "gain",
-        "untrained",
+        "base",
         "backward accuracy",
         "its seeds",
     ]
@@ -213,7 +213,7 @@ def headline(readme: bool = False) -> str:
         untrained = row["trained on"] == "nothing"
         if untrained and (row["system"].startswith("MiniLM") or row["scoring"] == "pmi"):
             parts = [cell(row, "accuracy"), cell(row, "pairs")]
-            label = "MiniLM, untrained" if row["scoring"] == "dual" else "SmolLM2-135M, zero-shot, PMI"
+            label = "MiniLM as it comes" if row["scoring"] == "dual" else "SmolLM2-135M as it comes, by PMI"
             base = _base(row)
             assert base is not None, f"no checkpoint knows the blind accuracy of {label}"
             rows.append([label, *parts, percent(base["blind"]["value"])])
