@@ -80,10 +80,7 @@ def _line(schema: type, spec: Any, prefix: str) -> list[str]:
     choices, within = spec.metadata.get("choices") or (), spec.metadata.get("within")
     values = ", ".join(map(markdown_code, choices))
     if within is not None:
-        low = f"above {within.above:g}" if within.above is not None else f"at least {within.least:g}"
-        below = within.below
-        written = f"{below:,}" if isinstance(below, int) else below
-        values = low if below is None else f"{low}, below {written}"
+        values = within.words()
     given = spec.default if spec.default_factory is MISSING else spec.default_factory()
     default = (
         "required"

@@ -112,6 +112,8 @@ def test_published_rows_are_those_of_the_file() -> None:
 def test_options_are_those_of_the_schema() -> None:
     text = options.options("train")
     assert "| `method.lr` |" in text
+    (weight,) = [line for line in text.splitlines() if "`method.teacher_weight`" in line]
+    assert "| at least 0, at most 1 |" in weight
     page = options.verbs()
     assert [verb for verb in ROOTS if f"### `figlang {verb}`" not in page] == []
     assert "`table=munch_judge`" in options.options("reproduce")
