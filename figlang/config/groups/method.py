@@ -79,7 +79,12 @@ class MethodConfig(Section):
         "With a selection: number of epochs without improvement after which the training stops.",
         within=COUNT,
     )
-    scale: float = option(20.0, "dual: factor on the cosine similarity.", within=POSITIVE)
+    scale: float = option(
+        20.0,
+        "dual: factor on the cosine similarity. A larger one makes the probabilities of options more "
+        "extreme.",
+        within=POSITIVE,
+    )
     share_texts: bool = option(
         True,
         "dual: the items of a pair are in the same step, and a text that several items of a step have is "
@@ -114,9 +119,9 @@ class MethodConfig(Section):
     )
     optimizer: str = option(
         "adamw",
-        "adamw_8bit, adamw_8bit_paged: AdamW of bitsandbytes, with its moments in 8 bits (figlang[large]). "
-        "lion, schedule_free: figlang[optimizers]. muon: Muon for the matrices of layers, AdamW for the "
-        "rest.",
+        "adamw: AdamW of torch. adamw_8bit, adamw_8bit_paged: AdamW of bitsandbytes, with its moments in 8 "
+        "bits (figlang[large]). lion, schedule_free: figlang[optimizers]. muon: Muon for the matrices of "
+        "layers, AdamW for the rest.",
         OPTIMIZERS,
     )
     schedule: str = option(
@@ -186,7 +191,9 @@ class MethodConfig(Section):
         "before clipping, and the losses that are shown are without the term.",
         within=AMOUNT,
     )
-    weight_decay: float = option(0.0, "Weight decay of the optimizer.", within=AMOUNT)
+    weight_decay: float = option(
+        0.0, "Weight decay: at each step, weights shrink by this times the learning rate.", within=AMOUNT
+    )
     layer_decay: float = option(
         1.0,
         "Each layer's learning rate is this share of the rate of the layer above. The top layer and the "

@@ -27,13 +27,19 @@ class PeftConfig(Section):
         "are trained.",
         ("none", "lora", "dora", "rslora", "qlora", "ia3", "vera", "prompt_tuning"),
     )
-    r: int = option(16, "Rank of the adapters.", within=Range(above=0, most=2**16))
+    r: int = option(
+        16,
+        "Rank of the adapters. A higher rank has more weights to train.",
+        within=Range(above=0, most=2**16),
+    )
     alpha: int = option(
         32,
         "Numerator of the factor on the adapters: alpha / r, or alpha / sqrt(r) for rslora.",
         within=COUNT,
     )
-    dropout: float = option(0.05, "Dropout before the adapters.", within=SHARE)
+    dropout: float = option(
+        0.05, "Share of the inputs of the adapters that a training sets to zero.", within=SHARE
+    )
     tokens: int = option(20, "prompt_tuning: number of trained tokens.", within=Range(above=0, most=2**16))
     # A word or a list, which Hydra's typed schemas have no name for.
     target_modules: Any = field(

@@ -41,7 +41,8 @@ class ProtocolConfig(Section):
     system: str = option("", "Text of the system message. Empty: there is none.")
     language: str = option(
         "en",
-        "Language of the instructions. Also of a question about pairs; published questions stay English.",
+        "Language of the instructions and of figlang's own question about pairs. Published questions stay "
+        "English.",
         LANGUAGES,
     )
     chat: str = option(

@@ -20,7 +20,9 @@ class TrainerConfig(Section):
     )
     strategy: str = option(
         "auto",
-        "Distributed strategy: ddp, fsdp or DeepSpeed ZeRO.",
+        "Distributed strategy. ddp: every process holds the whole network. fsdp, deepspeed_3: weights, "
+        "gradients and optimizer state are shared out. deepspeed_2: gradients and optimizer state; offload: "
+        "in the memory of the processor. deepspeed_1: optimizer state. auto: what Lightning takes.",
         ("auto", "ddp", "fsdp", "deepspeed_1", "deepspeed_2", "deepspeed_2_offload", "deepspeed_3"),
     )
     precision: str = option(

@@ -58,8 +58,10 @@ class CreateConfig(Command):
         "its items.",
         within=PART,
     )
-    validation: float = option(0.2, "Share of the validation split.", within=SIMILARITY)
-    test: float = option(0.2, "Share of the test split. Training gets the rest.", within=PART)
+    validation: float = option(0.2, "Share of the items that the validation split gets.", within=SIMILARITY)
+    test: float = option(
+        0.2, "Share of the items that the test split gets. Training gets the rest.", within=PART
+    )
     batch_size: int = option(64, "Items that an encoder reads at a time.", within=COUNT)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)
