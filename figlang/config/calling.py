@@ -1,11 +1,15 @@
 """Options that come from Python: they become the words of a command line, so that both are read and checked
 in one way."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import RLock
 from typing import Any
 
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
+from hydra.version import VersionBase
 from omegaconf.errors import OmegaConfBaseException
 
 from figlang.config.combining import combinations
@@ -15,6 +19,8 @@ from figlang.config.typed import text
 from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.words import readable
 from figlang.errors import FiglangError
+
+_turns = RLock()
 
 
 def evaluation(words: Sequence[str]) -> EvaluateConfig:
@@ -29,19 +35,32 @@ def evaluation(words: Sequence[str]) -> EvaluateConfig:
     Raises:
         FiglangError: An option is unknown, has no effect, or has several values.
     """
-    # The caller's own program may use Hydra, and has its settings here.
-    known = HydraConfig.instance()
-    before = known.cfg
     try:
-        found = combinations("evaluate", EvaluateConfig, readable(ROOTS["evaluate"], list(words)))
+        with _lent():
+            found = combinations("evaluate", EvaluateConfig, readable(ROOTS["evaluate"], list(words)))
     except (HydraException, OmegaConfBaseException) as error:
         raise FiglangError(said(error, list(words), ROOTS["evaluate"])) from error
-    finally:
-        known.cfg = before
     if len(found) > 1:
         several = " and ".join(" ".join(each.choices) for each in found[:2])
         raise FiglangError(f"an option has several values ({several}); call once for each value")
     return found[0].config
+
+
+@contextmanager
+def _lent() -> Iterator[None]:
+    """Use Hydra, and give it back as the caller's own program had it.
+
+    A process has one Hydra. The caller may be in a program of Hydra's, and threads take turns.
+    """
+    with _turns:
+        known, settings, version = GlobalHydra.instance(), HydraConfig.instance(), VersionBase.instance()
+        before = known.hydra, settings.cfg, version.version_base
+        known.clear()
+        try:
+            yield
+        finally:
+            GlobalHydra.set_instance(known)  # composing leaves a copy in its place
+            known.hydra, settings.cfg, version.version_base = before
 
 
 def word(key: str, value: Any) -> str:
