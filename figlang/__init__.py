@@ -6,7 +6,6 @@ The Python API is here: `load` or `items` give items, `open_model` a model, and 
 
 import os
 import sys
-import warnings
 from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -64,8 +63,6 @@ def __getattr__(name: str) -> Any:
         return globals()[name]
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # A notebook is asked for its own progress bars when libraries are imported. None are shown here.
-    warnings.filterwarnings("ignore", message="IProgress not found")
     module = import_module("figlang.machine.importing").imported(_MODULES[name])
     globals()[name] = value = getattr(module, name)
     return value

@@ -2,6 +2,7 @@
 
 import gc
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
@@ -24,7 +25,7 @@ def imported(name: str) -> ModuleType:
     Args:
         name: The full name of the module.
     """
-    with uncollected(), _listed_once():
+    with uncollected(), _listed_once(), unadvised():
         try:
             return import_module(name)
         finally:
@@ -49,6 +50,22 @@ def uncollected(collect: bool = False) -> Iterator[None]:
 def collected() -> AbstractContextManager[None]:
     """Collect garbage for the time of a block within one that collects none."""
     return uncollected(collect=True)
+
+
+@contextmanager
+def unadvised() -> Iterator[None]:
+    """Ignore the advice to install a notebook's own progress bars, which libraries give as they are imported.
+
+    Other filters of warnings stay: those of the caller, and those that the libraries add.
+    """
+    before = list(warnings.filters)
+    warnings.filterwarnings("ignore", message="IProgress not found")
+    own = warnings.filters[0]
+    try:
+        yield
+    finally:
+        if own not in before and own in warnings.filters:
+            warnings.filters.remove(own)  # type: ignore[attr-defined]
 
 
 @contextmanager

@@ -4,11 +4,12 @@ import gc
 import json
 import subprocess
 import sys
+import warnings
 
 import pytest
 from transformers.utils.import_utils import fetch__all__
 
-from figlang.machine.importing import collected, imported, shortened, uncollected
+from figlang.machine.importing import collected, imported, shortened, unadvised, uncollected
 from tests.running import ROOT
 
 # What `transformers.models` was told of its classes, and how many folders were read for it.
@@ -88,3 +89,19 @@ def test_garbage_is_collected_again_afterwards(before: bool) -> None:
         assert gc.isenabled() is before
     finally:
         gc.enable()
+
+
+def test_advice_about_notebooks_is_ignored_while_libraries_are_imported_and_no_filter_stays() -> None:
+    with warnings.catch_warnings(record=True) as said:
+        before = list(warnings.filters)
+        with unadvised():
+            warnings.warn("IProgress not found. Please update jupyter", stacklevel=1)
+            warnings.filterwarnings("ignore", message="of a library")
+        assert [one for one in warnings.filters if one not in before] == [warnings.filters[0]]
+        assert warnings.filters[1:] == before
+        warnings.filterwarnings("ignore", message="IProgress not found")
+        before = list(warnings.filters)
+        with unadvised():
+            pass
+        assert list(warnings.filters) == before
+    assert not said
