@@ -4,12 +4,13 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, overload
+from pathlib import Path
+from typing import Any, SupportsIndex, overload
 
 from figlang.api import tabular
 from figlang.api.quiet import quietly
 from figlang.api.shown import Shown, clipped
-from figlang.config import DataConfig, PathsConfig, calling
+from figlang.config import DataConfig, EvaluateConfig, PathsConfig, calling
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.runs import records, spelled
@@ -59,13 +60,13 @@ class Items(Sequence[Item], Shown):
         return len(self.split.items)
 
     @overload
-    def __getitem__(self, place: int) -> Item: ...
+    def __getitem__(self, place: SupportsIndex) -> Item: ...
     @overload
     def __getitem__(self, place: slice) -> "Items": ...
-    def __getitem__(self, place: int | slice) -> "Item | Items":
-        if isinstance(place, int):
-            return self.split.items[place]
-        return self._part(self.split.items[place])
+    def __getitem__(self, place: SupportsIndex | slice) -> "Item | Items":
+        if isinstance(place, slice):
+            return self._part(self.split.items[place])
+        return self.split.items[place]
 
     def where(self, **attributes: str) -> "Items":
         """The items of a category.
@@ -167,7 +168,7 @@ class Items(Sequence[Item], Shown):
         ]
 
 
-def load(name: str, split: str = "validation", *, folder: str | None = None, **options: Any) -> Items:
+def load(name: str | Path, split: str = "validation", *, folder: str | None = None, **options: Any) -> Items:
     """Load the items of a benchmark or of a file.
 
     Args:
@@ -191,13 +192,12 @@ def load(name: str, split: str = "validation", *, folder: str | None = None, **o
         >>> len(items), items[0].options[items[0].gold]
         (1, 'She was afraid')
     """
-    given: Any = name
-    if isinstance(given, list | tuple | dict):
+    if not isinstance(name, str | Path):
         raise FiglangError("figlang.load reads a preset or a file; rows of your own: figlang.items(rows)")
-    words = [calling.word("data", name), f"split={SPLITS.get(split, split)}"]
+    words = [calling.word("data", str(name)), f"split={SPLITS.get(split, split)}"]
     words += [calling.word(f"data.{key}", value) for key, value in options.items()]
     words += [] if folder is None else [calling.word("paths.data", folder)]
-    config = calling.evaluation(words)
+    config = calling.options("evaluate", EvaluateConfig, words)
     with quietly():
         split_read = registry.load(config.split, config.data, config.paths)
     return Items(split_read, config.data, config.split, config.paths, words)

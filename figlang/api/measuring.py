@@ -8,6 +8,7 @@ from figlang.api.predictions import Predictions
 from figlang.api.quiet import quietly
 from figlang.api.shown import Shown
 from figlang.api.tabular import to_pandas
+from figlang.errors import FiglangError
 from figlang.reports.showing import title
 from figlang.reports.terminal import BLIND, GAIN, TITLES, cautions
 from figlang.runs import systems
@@ -129,7 +130,7 @@ def measure(predictions: Predictions | Sequence[Prediction] | str | Path) -> Met
         groups; blind accuracy where the model was also asked with the context hidden.
 
     Raises:
-        FiglangError: A file is damaged.
+        FiglangError: A file is damaged, or these are not the predictions of one system.
 
     Example:
         >>> import figlang
@@ -145,4 +146,9 @@ def measure(predictions: Predictions | Sequence[Prediction] | str | Path) -> Met
     if isinstance(predictions, str | Path):
         with quietly():
             return Metrics(systems.read([str(predictions)])[0].content)
-    return Metrics(Predictions(Answered(tuple(predictions))).document)
+    given: Any = predictions
+    if not isinstance(given, Sequence) or not given or not all(isinstance(row, Prediction) for row in given):
+        raise FiglangError(
+            "figlang.measure takes the predictions of one system or the path of its results; call it for each"
+        )
+    return Metrics(Predictions(Answered(tuple(given))).document)

@@ -1,7 +1,7 @@
 """Models that predict and score, opened once and asked as often as wanted."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, log
 from pathlib import Path
@@ -26,6 +26,17 @@ from figlang.tasks import prompting
 from figlang.tasks.examples import Pool
 
 BATCH = EvaluateConfig.batch_size
+# Options that other calls take, by the call.
+OF_ITEMS = {
+    **dict.fromkeys(("data", "split", "paths.data", "paths.tasks"), "figlang.load"),
+    **dict.fromkeys(("output", "overwrite"), "predictions.save"),
+    "trainer.progress": "predict as progress=True",
+}
+OF_MODELS = dict.fromkeys(
+    ("model", "checkpoint", "epoch", "revision", "trainer", "paths"), "figlang.open_model"
+)
+# Options of those groups that have an effect whenever they are given.
+EVERYWHERE = ("trainer.threads",)
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,7 +87,7 @@ class Model:
     def __init__(self, words: Sequence[str]) -> None:
         self._words = [*words]
         self._opened: dict[str, Opened] = {}
-        config = calling.evaluation(self._words)
+        config = calling.options("evaluate", EvaluateConfig, self._words)
         self.name = config.model.name
         with quietly():
             # The scoring decides which ability of a server is needed, and which network an encoder is.
@@ -121,7 +132,8 @@ class Model:
             written; `save` writes them.
 
         Raises:
-            FiglangError: The model does not answer such items, or an option has no effect on it.
+            FiglangError: The model does not answer such items, or an option has no effect on it. Options of
+                the model, of the items and of files have none here.
 
         Example:
             >>> import figlang
@@ -131,6 +143,13 @@ class Model:
             >>> len(predictions), len(predictions[0].scores)
             (1, 2)
         """
+        if not isinstance(data, Items):
+            raise FiglangError(
+                f"items are wanted, not {type(data).__name__}; make them by figlang.load(name) or "
+                "figlang.items(rows)"
+            )
+        if not data:
+            raise FiglangError(f"{data.name} has no items here; give a part with some")
         given = [*words, *([] if blind else ["blind=false"])]
         given += [] if batch_size == BATCH else [f"batch_size={batch_size}"]
         given += [] if scoring is None else [calling.word("scoring", scoring)]
@@ -180,7 +199,8 @@ class Model:
         return Scores(tuple(options), row.scores, likely, row.choice)
 
     def _config(self, words: Sequence[str], data: Items, progress: bool) -> EvaluateConfig:
-        config = calling.evaluation([*self._words, *words])
+        _check_effect(words, OF_MODELS | OF_ITEMS)
+        config = calling.options("evaluate", EvaluateConfig, [*self._words, *words])
         split = data.split
         settings = data.data or replace(
             config.data, name=data.name, dataset=split.task, question=split.question, root=None
@@ -222,6 +242,17 @@ class Model:
         return self._opened[key]
 
 
+def _check_effect(words: Sequence[str], elsewhere: Mapping[str, str]) -> None:
+    """Refuse words that have no effect on a call, since `elsewhere` names the call that takes them."""
+    for word in words:
+        if not isinstance(word, str):
+            raise FiglangError(f"further options are texts such as 'scoring.norm=mean', not {word!r}")
+        key = word.partition("=")[0].lstrip("+~")
+        group = key.partition(".")[0]
+        if key not in EVERYWHERE and (taken := elsewhere.get(key, elsewhere.get(group))):
+            raise FiglangError(f"{key}= has no effect here; give it to {taken}")
+
+
 def _pool(config: EvaluateConfig, data: Items, examples: Items | None) -> Pool:
     if examples is not None:
         labelled = tuple(item for item in examples if item.gold is not None)
@@ -242,13 +273,14 @@ def _log_shares(scores: Sequence[float]) -> tuple[float, ...]:
 
 
 def open_model(
-    source: str | Path, *, device: str = "auto", seed: int = EvaluateConfig.seed, **options: Any
+    source: str | Path, *words: str, device: str = "auto", seed: int = EvaluateConfig.seed, **options: Any
 ) -> Model:
     """Open a model.
 
     Args:
         source: A preset of `model=`, for example "smollm2"; a hub id; a folder with weights, a run folder or
             a released checkpoint; or the address of an OpenAI-compatible server, whose model `name=` names.
+        words: Further options as `figlang evaluate` takes them, for example "trainer.threads=4".
         device: auto, cpu, gpu or mps.
         seed: The seed of everything that is drawn.
         options: Options of the group model, for example `dtype="bfloat16"` or `revision="main"`.
@@ -265,10 +297,11 @@ def open_model(
         >>> figlang.open_model("smollm2", init="tiny")
         Model smollm2, read as causal
     """
-    words = named(str(source), options)
-    words += [calling.word(f"model.{key}", value) for key, value in options.items()]
-    words += [] if device == "auto" else [calling.word("trainer.accelerator", device)]
-    return Model([*words, *([] if seed == EvaluateConfig.seed else [f"seed={seed}"])])
+    _check_effect(words, OF_ITEMS)
+    named_by = named(str(source), options)
+    named_by += [calling.word(f"model.{key}", value) for key, value in options.items()]
+    named_by += [] if device == "auto" else [calling.word("trainer.accelerator", device)]
+    return Model([*named_by, *words, *([] if seed == EvaluateConfig.seed else [f"seed={seed}"])])
 
 
 def named(source: str, options: dict[str, Any]) -> list[str]:

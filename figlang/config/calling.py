@@ -4,7 +4,7 @@ in one way."""
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import RLock
-from typing import Any
+from typing import Any, TypeVar
 
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
@@ -16,17 +16,19 @@ from figlang.config.combining import combinations
 from figlang.config.refusals import said
 from figlang.config.roots import ROOTS
 from figlang.config.typed import text
-from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.words import readable
 from figlang.errors import FiglangError
 
+T = TypeVar("T")
 _turns = RLock()
 
 
-def evaluation(words: Sequence[str]) -> EvaluateConfig:
-    """The options of an evaluation, as `figlang evaluate` would read them.
+def options(verb: str, schema: type[T], words: Sequence[str]) -> T:
+    """The options of a verb, as its command would read them.
 
     Args:
+        verb: A verb of `ROOTS`.
+        schema: The class of its options.
         words: Words of the command line, such as `seed=1`.
 
     Returns:
@@ -37,9 +39,9 @@ def evaluation(words: Sequence[str]) -> EvaluateConfig:
     """
     try:
         with _lent():
-            found = combinations("evaluate", EvaluateConfig, readable(ROOTS["evaluate"], list(words)))
+            found = combinations(verb, schema, readable(ROOTS[verb], list(words)))
     except (HydraException, OmegaConfBaseException) as error:
-        raise FiglangError(said(error, list(words), ROOTS["evaluate"])) from error
+        raise FiglangError(said(error, list(words), ROOTS[verb])) from error
     if len(found) > 1:
         several = " and ".join(" ".join(each.choices) for each in found[:2])
         raise FiglangError(f"an option has several values ({several}); call once for each value")

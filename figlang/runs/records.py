@@ -107,7 +107,7 @@ def read_items(records: Iterable[Mapping[str, Any]]) -> list[Item]:
     read: list[Item] = []
     known: set[str] = set()
     widths: dict[str, int] = {}
-    for place, record in enumerate(records):
+    for place, record in enumerate(_several_records(records)):
         item = _item(record, place)
         if item.id in known:
             raise FiglangError(f"record {place}: the id {item.id} is that of an earlier one; give other ids")
@@ -138,7 +138,7 @@ def read_predictions(records: Iterable[Mapping[str, Any]]) -> list[Prediction]:
     """
     read: list[Prediction] = []
     known: set[str] = set()
-    for place, record in enumerate(records):
+    for place, record in enumerate(_several_records(records)):
         _check_dictionary(record, place, "prediction")
         name, scores = _name(record, place), _several(record, "scores", place)
         if name in known:
@@ -192,6 +192,12 @@ def _item(record: Mapping[str, Any], place: int) -> Item:
             blank=_yes(record, "blank", place, False),
         )
     return Item(**fields, paired=_yes(record, "paired", place, True))
+
+
+def _several_records(records: Any) -> Iterable[Any]:
+    if not isinstance(records, Iterable) or isinstance(records, Mapping):
+        raise FiglangError(f"a list of dictionaries is wanted, not {type(records).__name__}")
+    return records
 
 
 def _check_dictionary(record: Any, place: int, noun: str) -> None:

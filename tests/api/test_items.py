@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pandas
 import pytest
 from datasets import Dataset, DatasetDict
@@ -45,9 +46,9 @@ def test_items_come_back_from_lists_pandas_and_datasets(name: str) -> None:
 
 
 def test_load_reads_what_the_command_reads() -> None:
-    from figlang.config import calling
+    from figlang.config import EvaluateConfig, calling
 
-    config = calling.evaluation(["data=figqa_sample", "split=test", "data.limit=7"])
+    config = calling.options("evaluate", EvaluateConfig, ["data=figqa_sample", "split=test", "data.limit=7"])
     items = figlang.load("figqa_sample", split="test", limit=7)
     assert items.split == registry.load("test", config.data, config.paths)
     assert items.name == "figqa_sample"
@@ -65,12 +66,13 @@ def test_own_items() -> None:
     )
     assert [item.id for item in items] == ["0", "1", "2"]
     assert items[2].gold is None
+    assert items[np.int64(2)] is items[2]
     assert items[2].group == "2"
     assert items.split.sha256 != figlang.items(OWN[:2]).split.sha256
     assert items.split.sha256 == figlang.items(OWN, name="otro").split.sha256
 
 
-@pytest.mark.parametrize("rows", [OWN, tuple(OWN), OWN[0]])
+@pytest.mark.parametrize("rows", [OWN, tuple(OWN), OWN[0], None, 3])
 def test_load_says_what_takes_rows(rows: Any) -> None:
     with pytest.raises(FiglangError, match=r"rows of your own: figlang\.items\(rows\)"):
         figlang.load(rows)
@@ -169,6 +171,11 @@ def test_other_things_are_refused() -> None:
     assert len(figlang.Items.from_datasets(data["train"])) == 1
     with pytest.raises(FiglangError, match="there are no records"):
         figlang.items([])
+    for wrong in (3, OWN[0], None):
+        with pytest.raises(FiglangError, match="a list of dictionaries is wanted, not "):
+            figlang.items(wrong)  # type: ignore[arg-type]
+        with pytest.raises(FiglangError, match="a list of dictionaries is wanted, not "):
+            figlang.Predictions.from_list(wrong)  # type: ignore[arg-type]
     with pytest.raises(FiglangError, match="question=none_such is not a question"):
         figlang.items(OWN, question="none_such")
 

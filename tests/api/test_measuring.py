@@ -1,7 +1,11 @@
 """Metrics from Python."""
 
+import pytest
+
 import figlang
+from figlang.errors import FiglangError
 from figlang.types import Prediction
+from tests.api.rows import predictions
 
 
 def test_metrics_carry_interval_blind_accuracy_and_categories() -> None:
@@ -33,3 +37,10 @@ def test_measure_takes_rows_too() -> None:
     assert accuracy is not None
     assert accuracy.value == 0.5
     assert figlang.measure([Prediction("a", "a", None, (1.0, 0.0))]).accuracy is None
+
+
+def test_several_systems_and_other_things_are_refused() -> None:
+    one = predictions(2, "one")
+    for wrong in ([one, one], 3, [3]):
+        with pytest.raises(FiglangError, match="takes the predictions of one system"):
+            figlang.measure(wrong)  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ from tests import causal_models
 from tests.running import ROOT, run, train
 from tests.stub_server import MODEL, Stub, serving
 
+OWN = [{"context": "a", "options": ["b", "c"]}]
 FOUR = ["Era suave.", "Era áspera.", "Era alta.", "Era triste."]
 # A model, its options, the data, the scoring, and further words.
 CASES: dict[str, tuple[str, dict[str, Any], str, str | None, tuple[str, ...]]] = {
@@ -185,18 +186,44 @@ def test_own_items_with_four_options_and_examples() -> None:
     ("words", "said"),
     [
         (["scoring.nrm=mean"], "scoring.nrm changes a preset"),
-        (["data=figqa_smple"], "did you mean figqa_sample"),
+        (["prompt=zero"], "prompt=zero is not a preset"),
+        (["model.dtype=bfloat16"], "model.dtype= has no effect here; give it to figlang.open_model"),
+        (["checkpoint=runs/x"], "checkpoint= has no effect here; give it to figlang.open_model"),
+        (["trainer=cpu"], "trainer= has no effect here; give it to figlang.open_model"),
+        (["+data.limit=1"], "data.limit= has no effect here; give it to figlang.load"),
+        (["paths.data=x"], "paths.data= has no effect here; give it to figlang.load"),
+        (["overwrite=true"], "overwrite= has no effect here; give it to predictions.save"),
+        (["trainer.progress=true"], "give it to predict as progress=True"),
+        ([3], "further options are texts such as"),
         (["scoring=clean"], "scoring=clean is for causal models"),
         (["seed=0,1"], "an option has several values"),
         (["nonsense"], "cannot read the argument 'nonsense'"),
     ],
 )
-def test_wrong_words_are_refused_in_one_line(words: list[str], said: str) -> None:
+def test_wrong_words_are_refused_in_one_line(words: list[Any], said: str) -> None:
     model, items = figlang.open_model("minilm", init="tiny"), figlang.load("figqa_sample", limit=2)
     with pytest.raises(FiglangError) as caught:
         model.predict(items, *words)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+    with pytest.raises(FiglangError, match=r".+"):
+        model.score("a", ["b", "c"], *words)
+
+
+def test_a_model_is_opened_with_words_of_its_own() -> None:
+    model = figlang.open_model("minilm", "model.max_length=9", init="tiny")
+    items = figlang.load("figqa_sample", limit=2)
+    assert "max_length:9|" in model.predict(items, "trainer.threads=1").signature
+    with pytest.raises(FiglangError, match=r"data\.limit= has no effect here; give it to figlang\.load"):
+        figlang.open_model("minilm", "data.limit=2")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [([], "items are wanted, not list"), (figlang.items(OWN)[:0], "has no items here")]
+)
+def test_no_items_are_refused(given: Any, said: str) -> None:
+    with pytest.raises(FiglangError, match=said):
+        figlang.open_model("minilm", init="tiny").predict(given)
 
 
 def test_a_model_behind_an_endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Reports from Python: of predictions in memory and of folders."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,3 +70,28 @@ def test_items_that_nothing_names_are_not_called_by_the_name_of_one_of_several_s
         figlang.report(systems[:count], tmp_path / str(count))
         summary = (tmp_path / str(count) / "tables" / "summary.md").read_text(encoding="utf-8")
         assert summary.startswith(f"**Results on {title}**")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"titel": "x"}, "unknown key 'titel'"),
+        ({"analysis": "x"}, "analysis=x is not a choice"),
+        ({"output": "x"}, "output= is said by the first two arguments"),
+    ],
+)
+def test_wrong_options_are_refused_in_one_line(tmp_path: Path, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(FiglangError, match=said) as raised:
+        figlang.report(predictions(2, "one"), tmp_path / "new", **options)
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "new" / "report.html").exists()
+    with pytest.raises(FiglangError, match="the path of a run are wanted, not int"):
+        figlang.report(3, tmp_path / "new")  # type: ignore[arg-type]
+
+
+def test_paths_titles_and_names_may_hold_signs_of_the_command_line(tmp_path: Path) -> None:
+    folder = tmp_path / "it's, {a}=b"
+    page = figlang.report(predictions(2, "one"), folder, title="A, b={c}", rename={"one": "a, (b)"})
+    text = page.read_text(encoding="utf-8")
+    assert "A, b={c}" in text
+    assert "a, (b)" in text

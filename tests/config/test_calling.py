@@ -11,7 +11,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.version import VersionBase
 from omegaconf import OmegaConf
 
-from figlang.config import calling
+from figlang.config import EvaluateConfig, calling
 from figlang.errors import FiglangError
 
 
@@ -30,9 +30,11 @@ def test_a_program_of_hydra_keeps_its_own(tmp_path: Path) -> None:
     with hydra.initialize_config_dir(str(tmp_path), version_base="1.2"):
         HydraConfig.instance().cfg = own  # type: ignore[assignment]
         mine = GlobalHydra.instance().hydra
-        assert calling.evaluation(["data=figqa_sample", "data.limit=3"]).data.limit == 3
+        assert (
+            calling.options("evaluate", EvaluateConfig, ["data=figqa_sample", "data.limit=3"]).data.limit == 3
+        )
         with pytest.raises(FiglangError):
-            calling.evaluation(["data=figqa_sample", "data.limt=3"])
+            calling.options("evaluate", EvaluateConfig, ["data=figqa_sample", "data.limt=3"])
         assert hydra.compose("mine").steps == 3
         assert GlobalHydra.instance().hydra is mine
         assert HydraConfig.instance().cfg is own
@@ -42,7 +44,11 @@ def test_a_program_of_hydra_keeps_its_own(tmp_path: Path) -> None:
 def test_threads_take_turns() -> None:
     with ThreadPoolExecutor(4) as threads:
         limits = threads.map(
-            lambda limit: calling.evaluation(["data=figqa_sample", f"data.limit={limit}"]).data.limit,
+            lambda limit: (
+                calling.options(
+                    "evaluate", EvaluateConfig, ["data=figqa_sample", f"data.limit={limit}"]
+                ).data.limit
+            ),
             range(1, 13),
         )
         assert list(limits) == list(range(1, 13))
