@@ -6,9 +6,9 @@ from typing import Any
 
 from figlang.commands.reproduce import main
 from figlang.config.verbs.reproduce import ReproduceConfig
-from figlang.tasks.registry import REPRODUCED
+from figlang.tasks.registry import reproduced
 
-OPTIONS: dict[str, type[ReproduceConfig]] = {name: table.options for name, table in REPRODUCED.items()}
+OPTIONS: dict[str, type[ReproduceConfig]] = {name: table.options for name, table in reproduced().items()}
 
 
 def table(name: str) -> Callable[[], Any]:

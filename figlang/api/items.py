@@ -11,12 +11,13 @@ from figlang.api import tabular
 from figlang.api.quiet import quietly
 from figlang.api.shown import Shown, clipped
 from figlang.config import DataConfig, EvaluateConfig, PathsConfig, calling
+from figlang.config.presets import CONF
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.runs import records, spelled
 from figlang.statistics import metrics
 from figlang.tables import Table
-from figlang.tasks import registry
+from figlang.tasks import outside, registry
 from figlang.text.amounts import counted
 from figlang.types import Item, Prediction, Split
 
@@ -168,14 +169,23 @@ class Items(Sequence[Item], Shown):
         ]
 
 
-def load(name: str | Path, split: str = "validation", *, folder: str | None = None, **options: Any) -> Items:
+def load(
+    name: str | Path,
+    split: str = "validation",
+    *,
+    folder: str | None = None,
+    tasks: str | Path | None = None,
+    **options: Any,
+) -> Items:
     """Load the items of a benchmark or of a file.
 
     Args:
-        name: A preset of `data=` (`figlang tasks` lists them), or a file of your own.
+        name: A preset of `data=` (`figlang tasks` lists them), a file of your own, or the name of a benchmark
+            of your own.
         split: `train`, `validation` (also called `dev`) or `test`.
         folder: The folder with the data sets. None: the folder that FIGLANG_DATA names or, without it, a
             download.
+        tasks: The folder of a benchmark of your own, with its `task.py`. None: an installed package has it.
         options: Options of the group data, for example `limit=100`.
 
     Returns:
@@ -194,13 +204,22 @@ def load(name: str | Path, split: str = "validation", *, folder: str | None = No
     """
     if not isinstance(name, str | Path):
         raise FiglangError("figlang.load reads a preset or a file; rows of your own: figlang.items(rows)")
-    words = [calling.word("data", str(name)), f"split={SPLITS.get(split, split)}"]
+    own = [] if tasks is None else [calling.word("paths.tasks", str(tasks))]
+    words = [*own, calling.word(_named_by(str(name), tasks), str(name)), f"split={SPLITS.get(split, split)}"]
     words += [calling.word(f"data.{key}", value) for key, value in options.items()]
     words += [] if folder is None else [calling.word("paths.data", folder)]
     config = calling.options("evaluate", EvaluateConfig, words)
     with quietly():
         split_read = registry.load(config.split, config.data, config.paths)
     return Items(split_read, config.data, config.split, config.paths, words)
+
+
+def _named_by(name: str, tasks: str | Path | None) -> str:
+    """The option that takes a name: that of presets and files, or that of benchmarks outside of figlang."""
+    if (CONF / "data" / f"{name}.yaml").is_file():
+        return "data"
+    known = outside.installed() if tasks is None else outside.in_folder(Path(tasks))
+    return "data.dataset" if any(task.name == name for task in known) else "data"
 
 
 def items(

@@ -49,8 +49,8 @@ class Root:
     together: bool = False
     """Whether one command gets all values of an option. If not, each value is a run."""
     tables: str | None = None
-    """The module whose `REPRODUCED` has the options and presets of each `table=`; they are in the benchmark's
-    folder, since figlang.config does not depend on benchmarks."""
+    """The module whose `reproduced` gives the options and presets of each `table=`; they are in the
+    benchmark's folder, since figlang.config does not depend on benchmarks."""
 
     @property
     def repeats(self) -> bool:
@@ -132,11 +132,10 @@ def chosen(verb: str, words: Sequence[str]) -> tuple[str, Root]:
     root = ROOTS[verb]
     if root.tables is None:
         return _store(verb, root)
-    known = tables_of(root)
-    given = [word.partition("=")[2] for word in words if word.startswith("table=")]
-    if not given:
+    known = tables_of(root, _last("paths.tasks", words))
+    if (name := _last("table", words)) is None:
         raise FiglangError(f"give table=NAME, one of {', '.join(known)}")
-    if (name := given[-1]) not in known:
+    if name not in known:
         meant = "".join(f"did you mean {close}? " for close in get_close_matches(name, known, n=1))
         raise FiglangError(f"table={name} is not a table; {meant}choose one of {', '.join(known)}")
     # Settings that the preset of a table leaves open are those of every causal model.
@@ -144,10 +143,21 @@ def chosen(verb: str, words: Sequence[str]) -> tuple[str, Root]:
     return _store(f"{verb}_{name}", Root(known[name].options, presets))
 
 
-def tables_of(root: Root) -> Mapping[str, Any]:
-    """The tables of a verb by name, each with its `options` and `presets`."""
-    known: Mapping[str, Any] = import_module(str(root.tables)).REPRODUCED
+def tables_of(root: Root, folder: str | None = None) -> Mapping[str, Any]:
+    """The tables of a verb by name, each with its `options` and `presets`.
+
+    Args:
+        root: The verb.
+        folder: The folder of tasks of one's own; None if there is none.
+    """
+    known: Mapping[str, Any] = import_module(str(root.tables)).reproduced(folder)
     return known
+
+
+def _last(key: str, words: Sequence[str]) -> str | None:
+    """The value of an option that is needed before the command line is read; None if it is not given."""
+    given = [word.partition("=")[2] for word in words if word.startswith(f"{key}=")]
+    return given[-1] if given else None
 
 
 _GIVEN: dict[str, Root] = {}  # what Hydra has, by name

@@ -41,7 +41,7 @@ def reproduce(config: ReproduceConfig) -> Made:
         FiglangError: An option, the items or the model do not fit the table, or its folder holds another
             result.
     """
-    wanted = registry.REPRODUCED[config.table](config)
+    wanted = registry.reproduced(config.paths.tasks)[config.table](config)
     if isinstance(wanted, Figures):
         return _figures(wanted, config)
     assert isinstance(wanted, Grid)

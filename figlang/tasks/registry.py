@@ -42,10 +42,6 @@ TASKS: dict[str, Task] = {
 }
 # The task of items of the user's own.
 OWN = OwnFiles.name
-# What one command reproduces, by the value of `table=`.
-REPRODUCED: Mapping[str, type[Reproduced[Any]]] = {
-    table.table: table for each in TASKS.values() for table in each.reproduced
-}
 # Settings of the group data that name a file, which some tasks do not read.
 FILES = ("file", "train", "validation", "test", "test_labels", "hub", "published")
 # Ids that a note names. metrics.json has them all, under contamination.dropped.
@@ -145,6 +141,20 @@ def _task_or_plain(name: str) -> Task:
         return Task()
 
 
+def reproduced(folder: str | None = None) -> dict[str, type[Reproduced[Any]]]:
+    """What one command reproduces, by the value of `table=`: the tables of figlang's tasks and of other ones.
+
+    Args:
+        folder: The folder of tasks of one's own, as `paths.tasks` names it; None if there is none.
+
+    Raises:
+        FiglangError: A task of the folder or of an installed package cannot be read.
+    """
+    _add(outside.installed())
+    find(PathsConfig(tasks=folder))
+    return {table.table: table for each in TASKS.values() for table in each.reproduced}
+
+
 def classified() -> list[str]:
     """Names of the tasks whose items are premises with hypotheses."""
     return [name for name, each in TASKS.items() if each.classified(DataConfig())]
@@ -191,6 +201,8 @@ def check(data: DataConfig, paths: PathsConfig | None = None) -> None:
             f"data.size={data.size} is not a training file of {asked.title}; choose one of "
             f"{', '.join(asked.sizes)}"
         )
+    if not data.mix.keys() <= TASKS.keys():
+        _add(outside.installed())
     mixable = [name for name, each in TASKS.items() if each.mixed_as is not None]
     if unknown := [name for name in data.mix if name not in mixable]:
         raise FiglangError(f"data.mix has no part {unknown[0]!r}; choose some of {', '.join(mixable)}")

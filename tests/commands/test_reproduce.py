@@ -14,7 +14,7 @@ from figlang.config.topics import headline
 from figlang.config.usage import COLUMNS, LINES
 from figlang.config.verbs.reproduce import ReproduceConfig
 from figlang.runs import outputs
-from figlang.tasks.registry import REPRODUCED
+from figlang.tasks.registry import reproduced
 from figlang.types import Split
 from tests.reproducing import OPTIONS
 from tests.running import ROOT
@@ -44,7 +44,7 @@ def test_help_lists_every_table_and_every_preset_of_a_published_result(
 ) -> None:
     code, text = said(monkeypatch, capsys, "--help")
     assert code == 0
-    assert re.findall(r"^  table=(\w+) ", text, flags=re.MULTILINE) == list(REPRODUCED)
+    assert re.findall(r"^  table=(\w+) ", text, flags=re.MULTILINE) == list(reproduced())
     lines = text.splitlines()
     assert len(lines) <= LINES
     assert [line for line in lines if len(line) > COLUMNS] == []
@@ -131,7 +131,7 @@ def test_what_fills_the_cells_names_no_benchmark(name: str) -> None:
 
 
 def test_a_table_belongs_to_the_room_of_its_benchmark() -> None:
-    for name, table in REPRODUCED.items():
+    for name, table in reproduced().items():
         room = Path(sys.modules[table.__module__].__file__ or "").parent
         assert room.parent == ROOT / "figlang" / "tasks"
         assert name.startswith(room.name)

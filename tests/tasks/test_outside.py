@@ -8,8 +8,10 @@ from unittest.mock import patch
 
 import pytest
 
+import figlang
 from figlang.commands.compare import main as compare_command
 from figlang.commands.report import main as report_command
+from figlang.commands.reproduce import main as reproduce_command
 from figlang.config import DataConfig, ModelConfig, PathsConfig, PromptConfig, ScoringConfig
 from figlang.config.verbs.reproduce import RankingConfig
 from figlang.errors import FiglangError
@@ -32,7 +34,10 @@ from hashlib import sha256
 from json import loads
 from pathlib import Path
 
+from figlang.config.verbs.reproduce import ReproduceConfig
+from figlang.tables import Number, Table
 from figlang.tasks import lettered, reference
+from figlang.tasks.grid import LetterGrid
 from figlang.tasks.questions import Questions
 from figlang.tasks.task import Task
 from figlang.types import Blank, Item, Marked, Prompted, Split
@@ -62,7 +67,32 @@ class Words(Questions):
         return [Blank(item, f"{item.context}. {name}: ", "") for item in items]
 
 
+class Table1Config(ReproduceConfig):
+    """Table 1 of the idioms."""
+
+
+class Table1(LetterGrid[Table1Config]):
+    table = "idioms_table1"
+    heading = "Idioms"
+    options = Table1Config
+    presets = {"data": "figqa_sample", "prompt": "munch"}
+
+    def ask(self, items):
+        return {"meaning": items}
+
+    def measure(self, cells):
+        rows = cells["meaning"]
+        return {"right": sum(bool(row.correct) for row in rows) / len(rows)}
+
+    def tables(self, content):
+        return [Table("table1", "Idioms", ("right",), ((Number(content["right"]),),))]
+
+    def below(self, content):
+        return []
+
+
 class Idioms(Task):
+    reproduced = (Table1,)
     name = "idioms"
     title = "Idioms"
     mixed_as = "both"
@@ -267,10 +297,34 @@ def test_runs_are_compared_and_reported(
     assert "Fig-QA" not in page
 
 
+def test_a_table_of_its_paper_is_reproduced(
+    home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(home)
+    words = [*data(folder), "table=idioms_table1", "model=served", "output=table1"]
+    with serving(Stub(reply=lambda message: "C")) as stub:
+        words += [f"model.endpoint={stub.url}", f"model.name={MODEL}", "scoring=letter"]
+        monkeypatch.setattr(sys, "argv", ["reproduce.py", *words])
+        reproduce_command()
+    assert "right" in capsys.readouterr().out
+    assert json.loads((home / "table1" / "metrics.json").read_text())["right"] == 0.25
+    assert "right" in (home / "table1" / "tables.md").read_text()
+
+
 def test_letters_of_more_than_two_options_need_a_question_of_their_own() -> None:
     item = Item("idiom-1", "idiom-1", IDIOMS[0], MEANINGS, 3)
     with pytest.raises(FiglangError, match="idiom-1 has 4 options, and the question of scoring=letter"):
         Questions().letters([item], [item], PromptConfig(question="meaning"), Pool(), "both")
+
+
+def test_python_reads_it_by_its_name(folder: Path) -> None:
+    items = figlang.load("idioms", split="train", tasks=folder, limit=4)
+    assert (len(items), len(items[0].options), items.name) == (4, 4, "idioms")
+    found = figlang.open_model("minilm", init="tiny").predict(items)
+    assert found.about["task"] == "idioms"
+    assert f"paths.tasks={folder}" in found.about["command"]
+    with pytest.raises(FiglangError, match="data=idiom is not a preset"):
+        figlang.load("idiom", tasks=folder)
 
 
 def test_a_task_is_not_there_without_its_folder() -> None:
@@ -303,9 +357,12 @@ def test_a_package_names_its_task_as_an_entry_point(monkeypatch: pytest.MonkeyPa
         name, value = "proverbs", "proverbs:Proverbs"
 
         def load(self) -> type[registry.Task]:
-            return type("Proverbs", (registry.Task,), {"name": "proverbs"})
+            return type("Proverbs", (registry.Task,), {"name": "proverbs", "mixed_as": "both"})
 
     monkeypatch.setattr(outside, "entry_points", lambda group: [Point()] * (group == "figlang.tasks"))
     outside.installed.cache_clear()
+    with pytest.raises(FiglangError, match=r"data\.mix has no part 'proverb'; .*, proverbs$"):
+        registry.check(DataConfig(dataset="mix", mix={"proverb": 1.0}))
+    registry.check(DataConfig(dataset="mix", mix={"proverbs": 1.0}))
     assert registry.task("proverbs").name == "proverbs"
     outside.installed.cache_clear()
