@@ -30,6 +30,7 @@ from figlang.models.served import chatting
 from figlang.models.served.abilities import opening
 from figlang.scoring.replies import final
 from figlang.scoring.requests import bos_ids
+from figlang.scoring.window import positions
 from figlang.tasks import registry
 from figlang.text.tidying import CLOSER, TERMINAL
 from figlang.types import Chat, Generation, Open, Reply
@@ -83,7 +84,7 @@ class Writer:
         ids = [
             [*self.bos, *self.tokenizer(prompt, add_special_tokens=False)["input_ids"]] for prompt in prompts
         ]
-        window = getattr(self.network.config.get_text_config(), "max_position_embeddings", None)
+        window = positions(self.network.config)
         check_room(prompts, ids, sampling.max_tokens, window)
         order = sorted(range(len(prompts)), key=lambda place: len(ids[place]))
         written: dict[int, list[str]] = {}

@@ -17,6 +17,7 @@ from transformers.pytorch_utils import Conv1D
 from figlang import config
 from figlang.errors import FiglangError
 from figlang.scoring.adapted import PROMPT
+from figlang.scoring.window import positions
 
 # Kinds that a network with plain inputs cannot have, and why.
 REFUSED = {
@@ -142,7 +143,7 @@ def _prompted(adapted: PeftModel, network: PreTrainedModel, source: str) -> PreT
     adapted.base_model = inner
     network.add_module(PROMPT, adapted.prompt_encoder)
     virtual = adapted.active_peft_config.num_virtual_tokens
-    places = getattr(network.config.get_text_config(), "max_position_embeddings", None)
+    places = positions(network.config)
 
     def forward(
         input_ids: torch.Tensor | None = None, attention_mask: torch.Tensor | None = None, **more: Any

@@ -16,6 +16,7 @@ from figlang.files.whole import write_text
 from figlang.models import opening, sentences
 from figlang.models.formats import FORMATS, Format, untrained
 from figlang.models.soundness import validate
+from figlang.scoring.window import positions
 from figlang.types import COSINE_OF_MEANS, POOLINGS, SentenceVectors
 
 MANIFEST = "figlang.json"
@@ -197,7 +198,7 @@ def read(
             "by figlang evaluate with scoring=pll"
         )
     name = source.rstrip("/").split("/")[-1]
-    length = min(format.max_length, getattr(config, "max_position_embeddings", None) or format.max_length)
+    length = min(format.max_length, positions(config) or format.max_length)
     base = source if revision is None else f"{source}@{revision}"
     return Manifest(
         name=name,

@@ -14,6 +14,7 @@ from figlang.models.checkpoint import Loaded
 from figlang.scoring.requests import RequestEncoder
 from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.branching import StringEncoder, StringScorer
+from figlang.scoring.window import positions
 from figlang.scoring.wording import Wording
 from figlang.training import displacement
 from figlang.training.callbacks import Health
@@ -75,7 +76,7 @@ def of_export(loaded: Loaded, items: Sequence[Item]) -> Likelihood | None:
     if not loaded.manifest.input_format.causal:
         return None
     scoring, network = ScoringConfig(**(loaded.manifest.scoring or {})), loaded.network.eval()
-    window = getattr(network.config.get_text_config(), "max_position_embeddings", None)
+    window = positions(network.config)
     requests = RequestEncoder(loaded.tokenizer, loaded.bos(), scoring.overflow, window)
     encoder = StringEncoder(requests, Wording(scoring, PromptConfig(), items[0].cut), sharing=False)
     score = StringScorer(dissect(network))

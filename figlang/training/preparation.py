@@ -27,6 +27,7 @@ from figlang.scoring.nli import classes, label_order
 from figlang.scoring.requests import RequestEncoder
 from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.branching import EncodedStrings, PromptedScorer, StringEncoder, StringScorer
+from figlang.scoring.window import positions
 from figlang.scoring.wording import Wording, check_alone
 from figlang.tasks.mix import original
 from figlang.training import anchor_texts, anchoring, distillation, saving, teacher_networks
@@ -223,7 +224,7 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
     wording = _wording(config, train, manifest.bos)
     anatomy = dissect(network.eval())
     virtual = config.peft.tokens if config.peft.name == "prompt_tuning" else 0
-    window = getattr(network.config.get_text_config(), "max_position_embeddings", None)
+    window = positions(network.config)
     if window is not None and virtual >= window:
         raise FiglangError(
             f"peft.tokens={virtual} leaves no room for texts, since the network reads {window} "

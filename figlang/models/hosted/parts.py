@@ -12,6 +12,7 @@ from transformers.utils import cached_file
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError
 from figlang.models import adapters, gguf, opening, weights
+from figlang.scoring.window import positions
 
 log = logging.getLogger("figlang")
 
@@ -91,7 +92,7 @@ def parts(model: ModelConfig, cache: str) -> Parts:
         raise
     except Exception as error:  # transformers raises its own kinds of errors too
         raise FiglangError(f"cannot load model {model.name_or_path!r}: {error}") from error
-    window = getattr(config.get_text_config(), "max_position_embeddings", None)
+    window = positions(config)
     return Parts(source, revision, over, rank, targets, tokenizer, window)
 
 

@@ -23,6 +23,7 @@ from figlang.scoring.tree.rounding import Reference, reference
 from figlang.scoring.tree.states import padded, tree_reads, tree_states
 from figlang.scoring.tree.trie import Trie, grow
 from figlang.scoring.tree.vocabulary import Head
+from figlang.scoring.window import positions
 
 # Packages whose layers are known. Layers of STATELESS packages may run twice at the same time; those of
 # bitsandbytes have a state.
@@ -287,7 +288,7 @@ def _by_length(config: Any) -> int | None:
     # If there are several kinds of layers, each kind has its own parameters.
     kinds = [kind for kind in rope.values() if isinstance(kind, dict)] or [rope]
     limits = [
-        kind.get("original_max_position_embeddings") or getattr(config, "max_position_embeddings", None)
+        kind.get("original_max_position_embeddings") or positions(config)
         for kind in kinds
         if kind.get("rope_type") in ("dynamic", "longrope")
     ]

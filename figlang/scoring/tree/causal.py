@@ -24,6 +24,7 @@ from figlang.scoring.tree.anatomy import STATELESS, dissect, others
 from figlang.scoring.tree.states import States, for_threads, tree_reads, tree_states, whole_states
 from figlang.scoring.tree.trie import Section, Trie, grow
 from figlang.scoring.tree.vocabulary import Vocabulary
+from figlang.scoring.window import positions
 
 log = logging.getLogger("figlang")
 OFTEN = 2**17  # tokens after which freed memory is given back; less often, it would grow with the trie
@@ -78,10 +79,7 @@ class CausalScorer:
         logits: int = 2**24,
         part: int = 2**21,
     ) -> None:
-        config = network.config.get_text_config()
-        self.encoder = RequestEncoder(
-            tokenizer, bos, overflow, getattr(config, "max_position_embeddings", None)
-        )
+        self.encoder = RequestEncoder(tokenizer, bos, overflow, positions(network.config))
         self._batch_tokens = batch_tokens
         self._logits = logits
         self._part = part

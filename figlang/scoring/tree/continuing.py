@@ -20,6 +20,7 @@ from figlang.scoring.flat import Tokens
 from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.states import padded, read_tree, tree_reads
 from figlang.scoring.tree.trie import grow
+from figlang.scoring.window import positions
 
 log = logging.getLogger("figlang")
 
@@ -88,7 +89,7 @@ class Continuation:
         Raises:
             FiglangError: If a prompt is empty, or leaves no `room` in the network's window.
         """
-        window = getattr(self.anatomy.network.config.get_text_config(), "max_position_embeddings", None)
+        window = positions(self.anatomy.network.config)
         for number, ids in enumerate(prompts):
             if not ids:
                 raise FiglangError(f"prompt {number} has no token; give it a text or a bos")
