@@ -46,7 +46,7 @@ HIDDEN = (
 LISTED = 10  # systems that a note names
 NAMED = 60  # systems that a figure has room for the names of
 TRAININGS = 8  # whose curves are shown
-METRICS = ("accuracy", "pair_accuracy", "same_answer", "first_option")
+SHARES = ("accuracy", "pair_accuracy")
 # Columns that a narrow table leaves out, in this order.
 OPTIONAL = (
     "backward accuracy",
@@ -92,8 +92,8 @@ def _results(chapter: Chapter) -> Table:
 
 def _columns(chapter: Chapter) -> list[tuple[str, list[Cell]]]:
     """Headings that at least one system has a value for, each with a cell for every pool."""
-    shown = [(name, TITLES[name], "metrics") for name in METRICS]
-    shown += [(name, f"backward {TITLES[name]}", "backward") for name in METRICS[:2]] + [
+    shown = [(name, TITLES[name], "metrics") for name in TITLES]
+    shown += [(name, f"backward {TITLES[name]}", "backward") for name in SHARES] + [
         ("accuracy", BLIND, "blind"),
         ("accuracy", CLEAN, "clean"),
         ("accuracy", "three-way accuracy", "three_way"),
@@ -156,7 +156,7 @@ def _pairs(chapter: Chapter) -> list[str]:
     """A note about pair accuracy: what it would be if the answers to a pair were independent."""
     shares = []
     for pool in chapter.pools:
-        cells = [_metric(pool, name, "metrics") for name in METRICS[:2]]
+        cells = [_metric(pool, name, "metrics") for name in SHARES]
         if isinstance(cells[0], Estimate) and isinstance(cells[1], Estimate):
             share = pairs.expected(cells[0], cells[1])
             shares += [] if share is None else [f"{pool.name} {100 * share:.1f}"]
@@ -193,7 +193,7 @@ def lines(chapter: Chapter) -> list[Line]:
     groups = differences.grouped(len(values), compared, order) if compared else [""] * len(values)
     made = []
     for pool, group in zip(chapter.pools, groups, strict=True):
-        cells = {TITLES[name]: _metric(pool, name, "metrics") for name in METRICS[:2]}
+        cells = {TITLES[name]: _metric(pool, name, "metrics") for name in SHARES}
         marks = {name: cell for name, cell in cells.items() if isinstance(cell, Estimate | Mean)}
         blind = _metric(pool, "accuracy", "blind")
         if marks:
@@ -240,7 +240,7 @@ def _seeds(chapter: Chapter) -> list[Part]:
     rows = []
     for pool in chapter.pools:
         if len(pool.systems) > 1:
-            for name in METRICS[:2]:
+            for name in SHARES:
                 found = [as_row(system.content["metrics"], name) for system in pool.systems]
                 values = [estimate.value for estimate in found if estimate is not None]
                 if len(values) == len(pool.systems):

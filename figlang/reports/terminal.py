@@ -24,6 +24,7 @@ from figlang.tables.screen import plain, show_title
 from figlang.tasks.reference import Comparison, Published
 from figlang.text.amounts import counted, form
 
+# The metrics that terminal, page, cards and Python show, by their name in metrics.json.
 TITLES = {
     "accuracy": "accuracy",
     "pair_accuracy": "pair accuracy",

@@ -1,9 +1,14 @@
 """Metrics from Python."""
 
+from pathlib import Path
+from unittest.mock import patch
+
 import pytest
 
 import figlang
 from figlang.errors import FiglangError
+from figlang.reports.terminal import TITLES
+from figlang.statistics.metrics import METRICS, ratio
 from figlang.types import Prediction
 from tests.api.rows import predictions
 
@@ -44,3 +49,19 @@ def test_several_systems_and_other_things_are_refused() -> None:
     for wrong in ([one, one], 3, [3]):
         with pytest.raises(FiglangError, match="takes the predictions of one system"):
             figlang.measure(wrong)  # type: ignore[arg-type]
+
+
+def test_a_new_metric_with_a_title_is_shown_everywhere(tmp_path: Path) -> None:
+    with (
+        patch.dict(METRICS, new=lambda rows: ratio([1] * len(rows), [1] * len(rows))),
+        patch.dict(TITLES, new="a new share"),
+    ):
+        metrics = figlang.measure(predictions(2, "one"))
+        assert metrics.to_dict()["a new share"]["value"] == 1
+        assert "a new share" in repr(metrics)
+        figlang.report(predictions(2, "one"), tmp_path / "report")
+    assert "a new share" in (tmp_path / "report" / "tables" / "summary.csv").read_text(encoding="utf-8")
+
+
+def test_every_title_is_that_of_a_metric() -> None:
+    assert list(TITLES) == [name for name in METRICS if name != "consistency"]
