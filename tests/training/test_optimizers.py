@@ -20,8 +20,10 @@ from transformers import (
     get_scheduler,
 )
 
-from figlang.config import MethodConfig
+from figlang.config import MethodConfig, packages
+from figlang.config.groups.method import OPTIMIZERS
 from figlang.errors import FiglangError
+from figlang.training import memory
 from figlang.training.cross_entropy import divergence, smoothed
 from figlang.training.optimizers import Together, optimizer
 from figlang.training.schedules import schedule
@@ -261,3 +263,11 @@ def test_divergence_is_that_of_torch_and_zero_of_itself() -> None:
     assert float(divergence(one, one)) == 0
     padded = [torch.cat([each, torch.full((6, 1), -torch.inf)], 1) for each in (one, other)]
     torch.testing.assert_close(divergence(*padded), divergence(one, other))
+
+
+def test_every_optimizer_is_known_by_the_estimate_of_memory_and_is_not_another_one() -> None:
+    assert set(OPTIMIZERS) == set(memory.KEPT) == set(memory.STATES)
+    weights = [("layers.0.weight", nn.Parameter(torch.ones(4, 4)))]
+    for name in set(OPTIMIZERS) - {"adamw", *packages.OPTIMIZERS}:
+        made = optimizer(MethodConfig(name="contrastive", optimizer=name), weights, 10)
+        assert type(made) is not torch.optim.AdamW, name
