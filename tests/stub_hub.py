@@ -35,24 +35,24 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
-        self._answer(404, {"error": f"not in the stub: {self.path}"})
+        self.answer(404, {"error": f"not in the stub: {self.path}"})
 
     def do_PUT(self) -> None:
-        self.server.stored[self.path.rpartition("/")[2]] = self._body()
-        self._answer(200, {})
+        self.server.stored[self.path.rpartition("/")[2]] = self.take()
+        self.answer(200, {})
 
     def do_POST(self) -> None:
-        body = self._body()
+        body = self.take()
         self.server.asked.append(self.path)
         if self.headers.get("Authorization") != f"Bearer {TOKEN}":
-            self._answer(401, {"error": "Invalid username or password."})
+            self.answer(401, {"error": "Invalid username or password."})
         elif self.path == "/api/validate-yaml":
-            self._answer(200, {"errors": [], "warnings": []})
+            self.answer(200, {"errors": [], "warnings": []})
         elif self.path == "/api/repos/create":
             asked = json.loads(body)
             name = f"{asked['organization']}/{asked['name']}"
             self.server.made[name] = asked
-            self._answer(200, {"url": f"{self.server.address}/{name}"})
+            self.answer(200, {"url": f"{self.server.address}/{name}"})
         elif "/preupload/" in self.path:
             modes = [
                 {
@@ -61,18 +61,18 @@ class Handler(BaseHTTPRequestHandler):
                 }
                 for file in json.loads(body)["files"]
             ]
-            self._answer(200, {"files": [{**mode, "shouldIgnore": False} for mode in modes]})
+            self.answer(200, {"files": [{**mode, "shouldIgnore": False} for mode in modes]})
         elif self.path.endswith("/info/lfs/objects/batch"):
             objects = json.loads(body)["objects"]
             places = [
                 {**one, "actions": {"upload": {"href": f"{self.server.address}/store/{one['oid']}"}}}
                 for one in objects
             ]
-            self._answer(200, {"transfer": "basic", "objects": places})
+            self.answer(200, {"transfer": "basic", "objects": places})
         elif "/commit/" in self.path:
             self._commit([json.loads(line) for line in body.splitlines()])
         else:
-            self._answer(404, {"error": f"not in the stub: {self.path}"})
+            self.answer(404, {"error": f"not in the stub: {self.path}"})
 
     def _commit(self, lines: list[dict[str, Any]]) -> None:
         for line in lines:
@@ -84,12 +84,12 @@ class Handler(BaseHTTPRequestHandler):
             elif line["key"] == "lfsFile":
                 self.server.files[value["path"]] = self.server.stored[value["oid"]]
         commit = {"commitUrl": f"{self.server.address}/a/b/commit/1", "commitOid": "1" * 40}
-        self._answer(200, {**commit, "hookOutput": ""})
+        self.answer(200, {**commit, "hookOutput": ""})
 
-    def _body(self) -> bytes:
+    def take(self) -> bytes:
         return self.rfile.read(int(self.headers.get("Content-Length") or 0))
 
-    def _answer(self, code: int, content: dict[str, Any]) -> None:
+    def answer(self, code: int, content: dict[str, Any]) -> None:
         body = json.dumps(content).encode()
         self.send_response(code)
         self.send_header("Content-Type", "application/json")

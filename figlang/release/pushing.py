@@ -1,6 +1,7 @@
 """Released checkpoints on the Hugging Face hub: which files go there, and their upload."""
 
 import logging
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from figlang.files import stored
 from figlang.files.sources import PACKAGE
 from figlang.models.manifest import MANIFEST
 
-CARD, ADAPTERS = "README.md", "adapter_config.json"
+CARD, ADAPTERS, METRICS = "README.md", "adapter_config.json", "metrics.json"
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def plan(config: PushConfig) -> Upload:
             has no valid name.
     """
     folder = Path(config.folder).expanduser()
-    if not (folder / MANIFEST).is_file() or not (folder / CARD).is_file():
+    if not all((folder / name).is_file() for name in (MANIFEST, CARD, METRICS)):
         raise FiglangError(
             f"{folder} is not a released checkpoint; make one by `figlang release run=RUN name=NAME`"
         )
@@ -121,6 +122,14 @@ def push(config: PushConfig, upload: Upload) -> str:
         why = error.server_message or one_line(error)
         login = "; log in by `hf auth login`, or set HF_TOKEN" if code in (401, 403) else ""
         raise FiglangError(f"the hub refuses repo={config.repo} ({code}: {why}){login}") from error
+    except (RuntimeError, ValueError) as error:  # of a large file, or of the card
+        if isinstance(error, RuntimeError):
+            sys.stderr.write("\n")  # the bar of a file that failed does not end its line
+        why = " ".join(one_line(each) for each in (error, error.__cause__) if each is not None)
+        raise FiglangError(
+            f"the upload to repo={config.repo} failed, and nothing was committed there ({why}); the same "
+            "command uploads all files again"
+        ) from error
     except (httpx2.HTTPError, OSError) as error:
         raise FiglangError(
             f"the hub {constants.ENDPOINT} cannot be reached ({one_line(error)}); check the connection"

@@ -4,12 +4,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from figlang.commands.push import main
 from tests.running import ROOT, Ended, environment
-from tests.stub_hub import TOKEN, hub
+from tests.stub_hub import TOKEN, Handler, hub
 
 RELEASED = ROOT / "checkpoints" / "minilm-figqa-large"
 REPO = "repo=ann/minilm-figqa"
@@ -18,6 +19,8 @@ NAME = "minilm [5 seeds]"
 NOWHERE = "http://127.0.0.1:9"
 # hf_xet sends large files to servers of another kind, whose protocol the stub does not know.
 BY_HTTP = "HF_HUB_DISABLE_XET"
+# What the hub says of a large file for which an account has no room.
+FULL = {"objects": [{"oid": "1", "size": 1, "error": {"code": 413, "message": "the storage is full"}}]}
 
 
 @pytest.fixture
@@ -26,6 +29,7 @@ def checkpoint(tmp_path: Path) -> Path:
     shutil.copytree(RELEASED, folder)
     (folder / ".lock").touch()
     (folder / "link").symlink_to("/etc/hostname")
+    shutil.copytree(folder, tmp_path / "export", ignore=shutil.ignore_patterns("metrics.json", "link"))
     return folder
 
 
@@ -94,6 +98,10 @@ def test_an_upload_brings_every_file_whole(checkpoint: Path, tmp_path: Path) -> 
     [
         ((NAME,), "give a folder and a repository: figlang push FOLDER repo=OWNER/NAME"),
         ((".", REPO), ". is not a released checkpoint; make one by `figlang release run=RUN name=NAME`"),
+        (
+            ("export", REPO),  # the network of a run that was not released
+            "export is not a released checkpoint; make one by `figlang release run=RUN name=NAME`",
+        ),
         ((NAME, "repo=ann"), "repo=ann names no owner; give repo=OWNER/NAME"),
         ((NAME, "repo=a/b/c"), "repo=a/b/c is not a name on the hub: "),
         ((NAME, REPO, UPLOAD), f"the hub {NOWHERE} cannot be reached ("),
@@ -117,6 +125,46 @@ def test_the_hubs_refusals_are_one_line(checkpoint: Path, push: Push) -> None:
         "`hf auth login`, or set HF_TOKEN\n"
     )
     assert offline.stderr == "error: HF_HUB_OFFLINE is set, so nothing is uploaded; unset it\n"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "code", "content", "why"),
+    [
+        ("do_PUT", "/store/", 400, {"error": "the store is shut"}, "the store is shut"),
+        ("do_POST", "/objects/batch", 200, FULL, "the storage is full"),
+        ("do_POST", "/validate-yaml", 400, {"errors": [{"message": "unknown licence"}]}, "unknown licence"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Use 'content")  # huggingface_hub's own use of its client
+def test_an_upload_that_fails_half_way_is_one_line_and_can_be_repeated(
+    method: str,
+    path: str,
+    code: int,
+    content: dict[str, Any],
+    why: str,
+    checkpoint: Path,
+    push: Push,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    usual = getattr(Handler, method)
+
+    def broken(asked: Handler) -> None:
+        if path not in asked.path:
+            return usual(asked)
+        asked.take()
+        asked.answer(code, content)
+
+    with hub() as server:
+        with monkeypatch.context() as patch:
+            patch.setattr(Handler, method, broken)
+            failed = push(NAME, REPO, UPLOAD, hub=server.address)
+        assert (failed.returncode, server.files) == (2, {})
+        again = push(NAME, REPO, UPLOAD, hub=server.address)
+        assert (again.returncode, len(server.files)) == (0, len(list(RELEASED.iterdir())))
+    line = failed.stderr.splitlines()[-1]
+    assert line.startswith("error: the upload to repo=ann/minilm-figqa failed, and nothing was committed")
+    assert why in line
+    assert "Traceback" not in failed.stderr
 
 
 def test_a_card_without_licence_or_with_broken_front_matter(checkpoint: Path, push: Push) -> None:
