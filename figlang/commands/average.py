@@ -128,7 +128,8 @@ def _differing(manifest: Manifest, other: Manifest) -> list[str]:
 
 def _validation(run: str, content: Mapping[str, Any], paths: PathsConfig) -> Split:
     """The validation data of a run with this metrics.json. Raises FiglangError if the data have changed."""
-    settings = settings_of_data(content["data"]["settings"], str(Path(run) / "metrics.json"))
+    known = stages.placed(Path(run), content["data"]["settings"])
+    settings = settings_of_data(known, str(Path(run) / "metrics.json"))
     _, validation = data.for_training(settings, paths)
     if validation.sha256 != content["data"]["validation"]["sha256"]:
         raise FiglangError(

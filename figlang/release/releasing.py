@@ -70,7 +70,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
     check()
     content = _finished(run)
     seeds = _seeds(run, config.seeds, content)
-    settings = settings_of_data(content["data"]["settings"], str(run / "metrics.json"))
+    settings = settings_of_data(stages.placed(run, content["data"]["settings"]), str(run / "metrics.json"))
     of_run = manifests.read(str(run / "model"), str(run), None)
     train, validation = data.for_training(settings, config.paths)
     _check_data(content, train, validation)

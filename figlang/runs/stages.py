@@ -91,6 +91,30 @@ def near(named: str, folder: Path) -> Iterator[Path]:
         yield from (above / path for above in folder.absolute().parents)
 
 
+def placed(folder: Path, settings: Any) -> Any:
+    """The settings of the data of a run or checkpoint, with its files where they are now.
+
+    recipe.json has the hash of the training items in place of `data.file`, which config.yaml has.
+
+    Args:
+        folder: The folder of the run or checkpoint.
+        settings: The settings of its data, as its recipe.json or metrics.json has them.
+
+    Returns:
+        The settings. A relative path that was typed in another folder leads to the file from here. What is
+        not a dictionary is returned as it is.
+    """
+    if not isinstance(settings, dict):
+        return settings
+    typed = stored.settings(folder / SETTINGS, GIVE).get("data") if (folder / SETTINGS).is_file() else None
+    whole = {"file": typed.get("file"), **settings} if isinstance(typed, dict) else settings
+    return whole | {
+        name: next((str(place) for place in near(whole[name], folder) if place.is_file()), whole[name])
+        for name in readers.FILES
+        if isinstance(whole.get(name), str)
+    }
+
+
 def averaged(run: Path, named: Iterable[str]) -> list[Path]:
     """The folders of the runs that a run is the mean of.
 
@@ -168,14 +192,15 @@ def _read(folder: Path) -> _Stage:
     if (folder / RECIPE).is_file():
         recipe = stored.document(folder / RECIPE, stored.RECIPE, GIVE)
         settings = recipe["settings"]
-        data, model = settings.get("data"), settings.get("model")
+        data, model = placed(folder, settings.get("data")), settings.get("model")
         return _Stage(folder / RECIPE, data, recipe["data"]["train"], model, recipe.get("start"))
     document: Any = stored.document(folder / METRICS, stored.DOCUMENT, GIVE)
     train = document.get("data", {}).get("train")
     if train is None:
         raise FiglangError(f"{folder / METRICS} does not name its training data; {GIVE}")
     model = stored.settings(folder / SETTINGS, GIVE).get("model")
-    return _Stage(folder / METRICS, document["data"].get("settings"), train["sha256"], model)
+    data = placed(folder, document["data"].get("settings"))
+    return _Stage(folder / METRICS, data, train["sha256"], model)
 
 
 def counted(trained_on: str) -> int:

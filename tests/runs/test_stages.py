@@ -2,11 +2,12 @@
 
 import json
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from figlang.config import PathsConfig
+from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.runs import stages
 from tests.runs.test_teaching import data, trained
@@ -77,3 +78,26 @@ def test_runs_of_a_mean_are_found_from_above_it(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path / "elsewhere")
     found = stages.averaged(tmp_path / "mean", ["on/seed0", "on/seed1"])
     assert found == [tmp_path / "on" / "seed0", Path("on/seed1")]
+
+
+def test_a_file_of_ones_own_is_found_from_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, run = tmp_path / "project", tmp_path / "project" / "runs" / "first"
+    (project / "Eigene Daten").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    rows = "context,a,b,gold\nThe mill slept.,It stood.,It ran.,0\nThe mill sang.,It ran.,It stood.,0\n"
+    for name in ("own", "dev"):
+        (project / "Eigene Daten" / f"{name}.csv").write_text(rows.replace("mill", name))
+    monkeypatch.chdir(project)
+    typed = {"file": "Eigene Daten/own.csv", "validation": "Eigene Daten/dev.csv"}
+    settings = DataConfig(name="own", dataset="own", **typed)
+    trained(run, settings)
+    (run / "config.yaml").write_text(json.dumps({"data": asdict(settings), "model": {"init": "tiny"}}))
+    recipe = json.loads((run / "recipe.json").read_text())
+    del recipe["settings"]["data"]["file"]  # a recipe has the hash of the items in place of the file
+    (run / "recipe.json").write_text(json.dumps(recipe))
+    for folder in (project, tmp_path / "elsewhere"):
+        monkeypatch.chdir(folder)
+        train = stages.trained(run, PATHS)
+        assert [item.context for item in train.items] == ["The own slept.", "The own sang."]
