@@ -74,7 +74,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
     of_run = manifests.read(str(run / "model"), str(run), None)
     train, validation = data.for_training(settings, config.paths)
     _check_data(content, train, validation)
-    splits = overlap_table.evaluated(settings, [*against, settings], config.paths)
+    splits = overlap_table.evaluated(settings, [settings, *against], config.paths)
     earlier = stages.before(run, config.paths) if (run / "recipe.json").is_file() else []
     taught = teaching.of_run(run, config.paths) if teaching.hashes(run) else None
     with whole_folder(folder, check) as beside:

@@ -5,12 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
+from figlang.errors import FiglangError
 from figlang.tables import Table
 from figlang.tables.cells import Cell
 from figlang.tasks import overlap, registry
 from figlang.text.amounts import counted, form
 from figlang.types import Prediction, Split
 
+SAMPLES = "package:figlang/samples"
 SHOWN = 12  # ids that a card lists; all are in metrics.json
 
 
@@ -18,18 +20,33 @@ def evaluated(
     trained: DataConfig, against: Sequence[DataConfig], paths: PathsConfig
 ) -> list[tuple[str, str, Split]]:
     """Names, roles and items of the evaluation splits of some data sets, in the same folders as the training
-    data.
+    data unless a preset has a folder of its own.
 
     If a divided task was trained on, only the items that were held out are searched, otherwise all of them.
+    The names say where bundled samples stand for a data set.
+
+    Raises:
+        FiglangError: A data set of `against` is not here.
     """
     divided = any(registry.task(part.dataset).divided for part in registry.parts(trained))
     held_out = trained.held_out if divided else 1.0
     found: dict[tuple[str, str], tuple[str, str, Split]] = {}
     for one in (part for whole in against for part in registry.parts(whole)):
-        settings = replace(one, root=trained.root, seed=trained.seed, held_out=held_out)
-        for role, split in zip(("validation", "test"), registry.evaluated(settings, paths), strict=False):
+        root = trained.root if one.root is None else one.root
+        settings = replace(one, root=root, seed=trained.seed, held_out=held_out)
+        name = one.name if root == one.root or root != SAMPLES else f"{one.name}, bundled sample"
+        try:
+            splits = registry.evaluated(settings, paths)
+        except FiglangError as error:
+            if one.name == trained.name:
+                raise
+            raise FiglangError(
+                f"evaluation text of {one.name} cannot be looked for: {error}; or leave {one.name} out of "
+                "against=[…]"
+            ) from error
+        for role, split in zip(("validation", "test"), splits, strict=False):
             # Another size of a data set, or a limited one, has the same evaluation splits.
-            found.setdefault((split.name, split.sha256), (one.name, role, split))
+            found.setdefault((split.name, split.sha256), (name, role, split))
     return list(found.values())
 
 

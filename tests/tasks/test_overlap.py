@@ -13,6 +13,7 @@ import pytest
 from figlang.commands.contamination import main as contamination_command
 from figlang.config import DataConfig, PathsConfig
 from figlang.config.composing import data_presets
+from figlang.errors import FiglangError
 from figlang.runs import stages
 from figlang.tasks import overlap
 from figlang.tasks.overlap_table import by_cleanness, evaluated, ids, table
@@ -228,7 +229,7 @@ def test_the_command_writes_table_and_ids(
         ("figqa_sample", "validation"),
         ("figqa_sample", "test"),
         ("miqa_sample", "validation"),
-        ("munch_paraphrase", "validation"),
+        ("munch_paraphrase, bundled sample", "validation"),
     ]
     assert {"contamination.md", "contamination.csv", "contamination.tex"} <= {
         path.name for path in (tmp_path / "found").iterdir()
@@ -263,3 +264,22 @@ def test_what_fig_qa_large_shares_with_dev(figqa_root: str) -> None:
     assert len(whole["dropped"]) == 4
     [one] = whole["evaluated"]
     assert (len(one["context"]), len(one["option"]), len(one["near"])) == (2, 96, 22)
+
+
+def test_bundled_samples_are_not_named_as_the_data_sets_that_they_stand_for() -> None:
+    sample = DataConfig("figqa_sample", root=SAMPLES)
+    looked = evaluated(sample, [sample, *data_presets(["figqa_large", "miqa", "miqa_sample"])], PathsConfig())
+    assert {name for name, _, _ in looked} == {"figqa_sample", "miqa, bundled sample"}
+
+
+def test_a_preset_with_a_folder_of_its_own_is_read_there(tmp_path: Path) -> None:
+    own = DataConfig("mine", root=str(tmp_path))  # nothing is in it
+    assert [name for name, _, _ in evaluated(own, data_presets(["miqa_sample"]), PathsConfig())] == [
+        "miqa_sample"
+    ]
+
+
+def test_a_data_set_that_is_not_here_is_named_with_the_way_to_leave_it_out(tmp_path: Path) -> None:
+    own = DataConfig("mine", root=str(tmp_path))
+    with pytest.raises(FiglangError, match=r"^evaluation text of miqa cannot .*leave miqa out of against=\["):
+        evaluated(own, data_presets(["miqa"]), PathsConfig())
