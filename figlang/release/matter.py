@@ -64,7 +64,7 @@ def _trained(document: Mapping[str, Any]) -> list[Task]:
 
 
 def _whole(document: Mapping[str, Any]) -> bool:
-    """Whether the training items are those of the data sets, not the bundled samples."""
+    """Whether the items are those of the data sets: not the bundled samples, nor a part by `data.limit`."""
     settings = document["data"].get("settings", {})
     return not str(settings.get("root") or "").startswith(PACKAGE) and settings.get("limit") is None
 
@@ -74,6 +74,8 @@ def _results(document: Mapping[str, Any]) -> list[EvalResult]:
     if "data_name" not in document:
         return []
     task = registry.task_of(document)
+    # A part of a data set, or a sample in its form, is not the data set of the hub.
+    hub = task.hub[0] if len(task.hub) == 1 else task.name
     data = document["data"].get("validation", {})
     found = []
     for name in SHOWN:
@@ -84,7 +86,7 @@ def _results(document: Mapping[str, Any]) -> list[EvalResult]:
         found.append(
             EvalResult(
                 task_type="multiple-choice",
-                dataset_type=task.hub[0] if len(task.hub) == 1 else task.name,
+                dataset_type=hub if _whole(document) else str(document["data_name"]),
                 dataset_name=spelled.evaluated(document),
                 dataset_split=str(document["split"]),
                 dataset_args={"sha256": str(data["sha256"])} if "sha256" in data else None,

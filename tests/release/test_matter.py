@@ -81,6 +81,18 @@ def test_what_is_not_known_is_left_out() -> None:
         assert found["base_model_source"] == (Path(base).name if base.startswith("/") else base)
 
 
+@pytest.mark.parametrize("change", [{"root": "package:figlang/samples"}, {"limit": 32}])
+def test_results_on_a_sample_are_not_results_on_the_data_set(change: dict[str, Any]) -> None:
+    manifest, document = read(CHECKPOINTS[0])
+    data = document["data"] | {"settings": document["data"]["settings"] | change}
+    for content, named in (
+        (document, "nightingal3/fig-qa"),
+        ({**document, "data": data, "data_name": "figqa_sample"}, "figqa_sample"),
+    ):
+        (index,) = front(manifest, content)["model-index"]
+        assert {result["dataset"]["type"] for result in index["results"]} == {named}
+
+
 def test_a_licence_that_is_given_is_on_the_card() -> None:
     manifest, document = read(CHECKPOINTS[0])
     released = {**document, "release": {**document["release"], "licence": "cc-by-4.0"}}
