@@ -7,6 +7,7 @@ from figlang.config.presets import DEFAULTS
 from figlang.models import gguf
 from figlang.models.manifest import Manifest
 from figlang.release import matter, portable, using
+from figlang.reports import intervals
 from figlang.reports.terminal import BLIND, CLEAN, GAIN, TITLES, percent
 from figlang.runs import spelled
 from figlang.statistics.comparison import Difference
@@ -154,8 +155,13 @@ def _results(document: Mapping[str, Any]) -> list[str]:
 
 def _intervals(metrics: Any) -> str:
     """A sentence on what is resampled for the intervals, with a warning if that is few."""
+    whole, unit = as_row(metrics, "accuracy"), intervals.TOGETHER
+    if as_row(metrics, "pair_accuracy") is not None:
+        unit = "pairs"
+    elif whole is not None and whole.clusters == whole.n:
+        unit = intervals.ALONE
     few = any(mark(as_row(metrics, name)) for name in TITLES)
-    return f"Intervals are over pairs. {FEW_CLUSTERS}" if few else "Intervals are over pairs."
+    return f"Intervals are over {unit}. {FEW_CLUSTERS}" if few else f"Intervals are over {unit}."
 
 
 def _selected(document: Mapping[str, Any]) -> str:

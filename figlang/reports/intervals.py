@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from figlang.statistics.metrics import by_group, pairs
 from figlang.types import Prediction
 
+ALONE = "items, each of which is a cluster of its own"
+TOGETHER = "clusters of items that depend on each other"
+
 
 def unit(rows: Sequence[Prediction]) -> str:
     """Name what is taken as independent: pairs, other clusters, or items that are a cluster each.
@@ -18,8 +21,8 @@ def unit(rows: Sequence[Prediction]) -> str:
     if pairs(rows):
         return "pairs (clusters of items that depend on each other)"
     if all(len(members) == 1 for members in by_group(rows).values()):
-        return "items, each of which is a cluster of its own"
-    return "clusters of items that depend on each other"
+        return ALONE
+    return TOGETHER
 
 
 def note(rows: Sequence[Prediction]) -> str:

@@ -65,6 +65,19 @@ def test_every_interval_of_few_clusters_is_marked_on_a_card() -> None:
             assert row.count("†") == marks, row
 
 
+def test_a_card_says_what_its_intervals_are_over() -> None:
+    manifest, document = read(CHECKPOINTS[0])
+    accuracy = document["metrics"]["accuracy"]
+    alone, together = ({"accuracy": {**accuracy, "clusters": clusters}} for clusters in (1094, 300))
+    for metrics, unit in (
+        (document["metrics"], "pairs"),
+        (alone, "items, each of which is a cluster of its own"),
+        (together, "clusters of items that depend on each other"),
+    ):
+        text = card.card(manifest, {**document, "metrics": metrics})
+        assert f"\nIntervals are over {unit}. " in text
+
+
 def test_what_is_not_known_is_left_out() -> None:
     manifest, document = read(CHECKPOINTS[0])
     settings = document["data"]["settings"]
@@ -85,12 +98,12 @@ def test_what_is_not_known_is_left_out() -> None:
 def test_results_on_a_sample_are_not_results_on_the_data_set(change: dict[str, Any]) -> None:
     manifest, document = read(CHECKPOINTS[0])
     data = document["data"] | {"settings": document["data"]["settings"] | change}
-    for content, named in (
+    for content, called in (
         (document, "nightingal3/fig-qa"),
         ({**document, "data": data, "data_name": "figqa_sample"}, "figqa_sample"),
     ):
         (index,) = front(manifest, content)["model-index"]
-        assert {result["dataset"]["type"] for result in index["results"]} == {named}
+        assert {result["dataset"]["type"] for result in index["results"]} == {called}
 
 
 def test_a_licence_that_is_given_is_on_the_card() -> None:
