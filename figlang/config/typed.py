@@ -40,6 +40,7 @@ LONG = (
 FLAGS = {*SHORT, *(f"--{name}" for name in (*LONG, "config-path", "config-name", "config-dir"))}
 LITERALS = ("true", "false", "null", "nan", "inf")  # words that Hydra reads as something else than text
 NO_PRESETS = ("", "null", "true", "false")
+_KEY = re.compile(r"[+~]{0,2}[A-Za-z_][\w./@-]*")
 LONGEST = 200  # characters of a key: Hydra looks for a file of this name
 
 
@@ -53,11 +54,31 @@ def text(plain: str) -> str:
     return f"'{escaped}'"
 
 
+def quoted(word: str) -> str:
+    """A setting that Hydra cannot read, with its texts in quotes: `run=runs/Läufe/1`, or a list of paths.
+
+    Args:
+        word: The word.
+
+    Returns:
+        The setting. One with quotes, braces or other grammar within its texts is as it was.
+    """
+    key, equals, value = word.partition("=")
+    listed = value[:1] == "[" and value[-1:] == "]"
+    inside = value[1:-1] if listed else value
+    if not equals or not _KEY.fullmatch(key) or not inside.strip() or set(inside) & set("'\"\\$()[]{}"):
+        return word
+    texts = ",".join(text(part.strip()) for part in inside.split(","))
+    return f"{key}=[{texts}]" if listed else f"{key}={texts}"
+
+
 def advice(word: str) -> str:
     """Say how to write a word that Hydra cannot read, in quotes for the shell."""
     key, equals, value = word.partition("=")
-    if not equals or not re.fullmatch(r"[+~]{0,2}[A-Za-z_][\w./@-]*", key):
+    if not equals or not _KEY.fullmatch(key):
         return f"cannot read the argument {word!r}; arguments are key=value, and --help lists the keys"
+    if value[:1] == "[" and value[-1:] == "]":
+        return f"cannot read the list in {word!r}; put each of its texts in quotes: {key}=['…','…']"
     return (
         f"cannot read the value in {word!r}; put it in quotes, and in quotes for the shell too: "
         f"{shlex.quote(f'{key}={text(value)}')}"

@@ -69,6 +69,14 @@ def unreadable(words: list[str]) -> str | None:
     return None
 
 
+def _can_be_read(word: str) -> bool:
+    """Whether Hydra's grammar has the word. A number that Python does not take is for `_check_several`."""
+    try:
+        return unreadable([word]) is None
+    except ValueError:
+        return True
+
+
 def _check_several(words: Sequence[str], presets: Mapping[str, Sequence[str]]) -> None:
     """Check that values can be read, and that a range or pattern has at least one: with none, Hydra runs
     nothing and says nothing."""
@@ -149,5 +157,5 @@ def _quoted(word: str) -> str:
             f"+{word.lstrip('+')}"  # its keys are the user's, and Hydra takes unknown keys only with a plus
         )
     if not key.endswith(OWN_TEXT) or value.startswith(("'", '"')):
-        return word
+        return word if _can_be_read(word) else typed.quoted(word)
     return f"{key}{equals}{typed.text(value)}"

@@ -27,15 +27,41 @@ PRESETS = {
 }
 TOP = ("data", "model", "method", "seed", "run", "resume", "overwrite", "also", "nli")
 UNREADABLE = [
-    "data.train=a=b.csv",
     "data.train=/x/{a}.csv",
     "data.train=it's.csv",
     "data.name=hello(world",
     "data.name=$x^{$",
     "data.train=C:\\x y(1)\\",
     "data.name=[a",
-    "data.name=é&",
 ]
+
+
+@pytest.mark.parametrize(
+    ("word", "values"),
+    [
+        ("run=runs/Läufe/seed0", "runs/Läufe/seed0"),
+        ("data.train=a=b.csv", "a=b.csv"),
+        ("name=é&", "é&"),
+        # figlang itself names folders with ~
+        ("also=[runs/evaluations/checkpoints~tiny/dev,~/Über uns,b]", None),
+    ],
+)
+def test_plain_text_needs_no_quotes(word: str, values: str | None) -> None:
+    (read,) = readable(ROOTS["train"], [word])
+    override = OverridesParser.create().parse_override(read)
+    listed = ["runs/evaluations/checkpoints~tiny/dev", "~/Über uns", "b"]
+    assert override.value() == (listed if values is None else values)
+
+
+def test_several_values_stay_several() -> None:
+    (read,) = readable(ROOTS["transfer"], ["checkpoint=runs/Ä/seed0,runs/b/seed0"])
+    override = OverridesParser.create().parse_override(read)
+    assert [str(value) for value in override.sweep_string_iterator()] == ["'runs/Ä/seed0'", "runs/b/seed0"]
+
+
+def test_a_list_with_quotes_in_its_texts_is_not_quoted_as_a_whole() -> None:
+    said = advice("fit=[ü,'b']")
+    assert said.endswith("put each of its texts in quotes: fit=['…','…']")
 
 
 @pytest.mark.parametrize("word", UNREADABLE)
