@@ -153,7 +153,7 @@ def _unknown_preset(message: str, root: Root | None) -> str | None:
 
 def _other_type(message: str, root: Root | None) -> str | None:
     refused = re.search(
-        r"override ((?:\w+\.)?)(\w+)=(.*) (?:Value '|field '|Cannot |Invalid value assigned)",
+        r"override \+{0,2}((?:\w+\.)?)(\w+)=(.*) (?:Value '|field '|Cannot |Invalid value assigned)",
         message,
     )
     if refused is None:
