@@ -20,6 +20,8 @@ from figlang.scoring.window import positions
 from figlang.types import COSINE_OF_MEANS, POOLINGS, SentenceVectors
 
 MANIFEST = "figlang.json"
+# One of these is in the folder of a network or of a run.
+NETWORK = (MANIFEST, "config.json", "adapter_config.json", f"model/{MANIFEST}")
 UNTRAINED = "none"  # settings of a network that was not trained here
 
 
@@ -184,6 +186,7 @@ def read(
             f"no checkpoint {source!r}: neither a folder here nor reachable as a hub id ({one_line(error)})"
         ) from error
     except Exception as error:  # transformers raises its own kinds of errors too
+        _check_holds(Path(located), source)
         raise FiglangError(
             f"{source}: its {MANIFEST} or config.json cannot be read ({one_line(error)}); export the model "
             "again"
@@ -214,3 +217,20 @@ def read(
         seed=None,
         vectors=sentences.recorded(vectors) if format.bare else None,
     )
+
+
+def _check_holds(folder: Path, source: str) -> None:
+    """Raise FiglangError if a folder holds no network. It names a run within it."""
+    if not folder.is_dir() or _holds_network(folder):
+        return
+    below = next((path for path in sorted(folder.iterdir()) if _holds_network(path)), None)
+    meant = "" if below is None else f", for example {Path(source) / below.name}"
+    raise FiglangError(
+        f"{source} holds no model, neither {MANIFEST} nor config.json; give the folder of a run or a "
+        f"checkpoint{meant}"
+    )
+
+
+def _holds_network(folder: Path) -> bool:
+    """Whether a folder is that of a run or of a network."""
+    return any((folder / name).exists() for name in NETWORK)

@@ -11,6 +11,7 @@ from figlang.config import ModelConfig, PeftConfig
 from figlang.errors import FiglangError
 from figlang.evaluation.choosing import predict
 from figlang.models import checkpoint, lora, networks
+from figlang.models import manifest as manifests
 from figlang.models.manifest import Manifest
 from figlang.release import card
 from figlang.scoring.encode import Encoder, word
@@ -86,6 +87,16 @@ def test_a_folder_without_figlang_json_is_taken_by_its_class(tmp_path: Path) -> 
     loaded = checkpoint.load(str(tmp_path / "model"))
     assert loaded.manifest.format == "pair"
     assert scores_of(loaded) == pytest.approx(before, abs=1e-5)
+
+
+def test_a_folder_above_runs_names_one_of_them(tmp_path: Path) -> None:
+    run = tmp_path / "minilm" / "seed0" / "model"
+    run.mkdir(parents=True)
+    with pytest.raises(FiglangError, match=r"minilm holds no model.* of a run or a checkpoint$"):
+        manifests.read(str(tmp_path / "minilm"), "runs/minilm", None)
+    (run / "figlang.json").write_text("{}")
+    with pytest.raises(FiglangError, match=r"holds no model.*, for example runs/minilm/seed0$"):
+        manifests.read(str(tmp_path / "minilm"), "runs/minilm", None)
 
 
 def test_a_network_of_another_kind_without_figlang_json_is_refused(tmp_path: Path) -> None:
