@@ -2,7 +2,8 @@
 
 import pytest
 
-from figlang.config.calling import evaluation
+from figlang.config import EvaluateConfig
+from figlang.config.calling import options
 from figlang.config.meanings import MEANINGS
 from figlang.config.roots import ROOTS
 from figlang.config.suggesting import keys_in, keys_of, meant, written
@@ -103,6 +104,6 @@ def test_every_answer_names_keys_that_a_verb_has(answer: str) -> None:
 )
 def test_a_wrong_word_is_one_line(word: str, said: str) -> None:
     with pytest.raises(FiglangError) as refused:
-        evaluation([word])
+        options("evaluate", EvaluateConfig, [word])
     assert said in str(refused.value)
     assert len(str(refused.value).splitlines()) == 1
