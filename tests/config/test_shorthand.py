@@ -138,11 +138,11 @@ def test_model_encoder_takes_a_sentence_encoder_as_one_and_hints_for_others(
 def test_dev_is_the_validation_split() -> None:
     assert words("evaluate", "split=dev") == ["split=validation"]
     assert words("transfer", "split=dev,test") == ["split=validation,test"]
-    assert calling.evaluation(["split=dev"]).split == "validation"
+    assert calling.options("evaluate", EvaluateConfig, ["split=dev"]).split == "validation"
 
 
 def composed(*given: str) -> EvaluateConfig:
-    return calling.evaluation(list(given))
+    return calling.options("evaluate", EvaluateConfig, list(given))
 
 
 def test_names_of_files_are_readable_safe_and_told_apart() -> None:
