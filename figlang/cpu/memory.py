@@ -30,7 +30,7 @@ def give_back() -> None:
     """Give freed memory back to the system, if the C library is glibc.
 
     After `keep_freed_memory`, no block of up to 32 MB is given back by itself. That is right within a step,
-    but what one stage of an evaluation has freed is no use to the next: its blocks have other sizes.
+    but what one stage of an evaluation has freed is not of use to the next: its blocks have other sizes.
     """
     library = _glibc()
     if library is not None:

@@ -106,7 +106,7 @@ def answer_of(answer: Mapping[str, Any]) -> Answer:
     """An answer in OpenAI's form.
 
     A prompt that was blocked has no candidates, and counts as refused. Without candidates and without a block
-    it is no reply: the form has no choices then.
+    it is not a reply: the form has no choices then.
     """
     blocked = (answer.get("prompt_feedback") or {}).get("block_reason")
     candidates = answer.get("candidates") or ([{"finish_reason": "SAFETY"}] if blocked else [])
