@@ -56,7 +56,7 @@ def orienting(chapter: Chapter) -> list[tuple[str, list[Comparison]]]:
         return []
     found = [one for one in _compared(chapter) if one.published.value is not None and one.orients]
     people = [one for one in found if one.published.model == "Human"]
-    systems = [one for one in found if one.published.metric == "accuracy" and not _people(one)]
+    systems = [one for one in found if one.published.metric == "accuracy" and not one.published.of_people]
     here = _best([one for one in systems if one.comparable])
     other = _best([one for one in systems if not one.comparable])
     better = other and (here is None or (other.published.value or 0) > (here.published.value or 0))
@@ -103,13 +103,9 @@ def _of(members: Sequence[Comparison], heading: str) -> Comparison | None:
 
 def _about(name: str, one: Comparison, task: Task) -> str:
     row = one.published
-    model = () if _people(one) else (row.model, _training(one, task))
+    model = () if one.published.of_people else (row.model, _training(one, task))
     said = ", ".join(filter(None, (*model, row.paper, row.table)))
     return f"{name}: {'; '.join(filter(None, (said, one.reason, row.note.rstrip('.'))))}."
-
-
-def _people(one: Comparison) -> bool:
-    return one.published.model.startswith("Human")
 
 
 def _known(chapter: Chapter) -> dict[str, Any]:
@@ -127,8 +123,8 @@ def sections(chapter: Chapter) -> list[Section]:
     reason why they are not comparable."""
     found = _compared(chapter)
     usable = [one for one in found if one.comparable]
-    people = [one for one in found if not one.comparable and _people(one)]
-    others = [one for one in found if not one.comparable and not _people(one)]
+    people = [one for one in found if not one.comparable and one.published.of_people]
+    others = [one for one in found if not one.comparable and not one.published.of_people]
     first: list[Part] = []
     if found and not usable:
         first.append(Prose("No published number was measured on these very items."))

@@ -216,7 +216,8 @@ def _best(comparisons: Sequence[Comparison], metric: str) -> str:
     ]
     if not usable:
         return NONE if comparisons and metric in ("accuracy", "pair_accuracy") else ""
-    best = max(usable, key=lambda published: published.value or 0)
+    systems = [published for published in usable if not published.of_people]
+    best = max(systems or usable, key=lambda published: published.value or 0)
     regime = _regime(best)
     return f"{best.value:.2f} % {best.model}" + (f", {regime}" if regime else "")
 

@@ -31,6 +31,11 @@ class Published:
     unit: str
     note: str
 
+    @property
+    def of_people(self) -> bool:
+        """Whether it is a number of people, alone or as a group."""
+        return self.model.startswith("Human")
+
 
 @dataclass(frozen=True)
 class Comparison:

@@ -153,6 +153,13 @@ def test_where_there_is_no_room_beside_the_metric_the_best_number_stands_below()
     assert "none comparable" not in text(screen)
 
 
+def test_the_best_published_number_is_that_of_a_system() -> None:
+    screen = Console(file=io.StringIO(), width=80)
+    rows = [number("Human", "accuracy", 94.42), number("GPT-3", "accuracy", 68.41)]
+    report.summary({"metrics": measure(ROWS)}, rows, "minilm on mine, validation", screen)
+    assert line(screen, "best published accuracy:").startswith("68.41 % GPT-3")
+
+
 def test_no_number_is_cut_in_a_terminal_of_80_columns() -> None:
     share = {"value": 1, "low": 0.991, "high": 1, "n": 10_940, "chance": 0.5, "p": 1e-9, "clusters": 9}
     gain = {"value": 0.5, "low": -0.4567, "high": 0.5678, "n": 10_940, "clusters": 9, "p": 1e-9}
