@@ -56,6 +56,8 @@ TREE: dict[str, dict[str, Any]] = {
     "granite": {"logits_scaling": 4.0},
     "gpt_neo": {"attention_types": [[["global", "local"], 1]], "num_layers": 2, "window_size": 700},
 }
+# Those that differ most: learnt, rotated or shifted positions, capped logits, windows, own attention.
+APART = ("gpt2", "llama", "opt", "gpt_neox", "gemma2", "falcon", "gpt_neo")
 WHOLE: dict[str, dict[str, Any]] = {
     "mistral": {"sliding_window": 12},
     "gemma3_text": {"sliding_window": 12},

@@ -21,14 +21,15 @@ from figlang.scoring.tree.causal import CausalScorer
 from figlang.scoring.tree.states import tree_reads, tree_states
 from figlang.scoring.tree.trie import grow
 from figlang.scoring.tree.vocabulary import Vocabulary
-from tests.causal_models import NO_BLOCKS, TREE, WHOLE, check, network, requests, tokenizer
+from tests.causal_models import APART, NO_BLOCKS, TREE, WHOLE, check, network, requests, tokenizer
+from tests.sampled import sampled
 
 TOKENIZER = tokenizer()
 LONG = " ".join(["the so as the oven"] * 60)
 
 
 @pytest.mark.parametrize("bos", ["none", "add", 7])
-@pytest.mark.parametrize("family", TREE)
+@pytest.mark.parametrize("family", sampled(TREE, *APART))
 def test_sharing_equals_one_sentence_at_a_time(family: str, bos: str | int) -> None:
     plain = network(family, **TREE[family])
     scorer = CausalScorer(plain, TOKENIZER, bos=bos, pack=40)
@@ -36,7 +37,7 @@ def test_sharing_equals_one_sentence_at_a_time(family: str, bos: str | int) -> N
     check(plain, scorer, requests())
 
 
-@pytest.mark.parametrize("family", TREE)
+@pytest.mark.parametrize("family", sampled(TREE, *APART))
 def test_attention_in_blocks_equals_it_too(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = network(family, **TREE[family])
     scorer = CausalScorer(plain, TOKENIZER, bos="add")

@@ -14,7 +14,8 @@ from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.causal import CausalScorer
 from figlang.scoring.tree.states import tree_reads
 from figlang.scoring.tree.trie import grow
-from tests.causal_models import NO_BLOCKS, TREE, network, requests, tokenizer, values
+from tests.causal_models import APART, NO_BLOCKS, TREE, network, requests, tokenizer, values
+from tests.sampled import sampled
 
 TOKENIZER = tokenizer()
 
@@ -47,7 +48,7 @@ def squared_error(network_: PreTrainedModel, exact: list[Tensor], steady: bool) 
     return float((torch.cat(list(found.log_probs)) - torch.cat(list(exact))).square().mean())
 
 
-@pytest.mark.parametrize("family", TREE)
+@pytest.mark.parametrize("family", sampled(TREE, *APART))
 def test_in_bf16_layers_are_summed_in_float32_where_a_network_can(family: str) -> None:
     half = network(family, **TREE[family]).to(torch.bfloat16)
     kinds = [type(module) for module in half.modules()]

@@ -16,7 +16,8 @@ from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.causal import CausalScorer
 from figlang.scoring.tree.trie import Trie, grow
 from figlang.scoring.tree.vocabulary import WAITING, Vocabulary, largest
-from tests.causal_models import TREE, check, network, requests, tokenizer
+from tests.causal_models import APART, TREE, check, network, requests, tokenizer
+from tests.sampled import sampled
 
 TOKENIZER = tokenizer()
 SIZE, HIDDEN = 300, 16
@@ -149,7 +150,7 @@ def test_a_slice_of_tokens_that_are_never_said_adds_nothing() -> None:
     assert never == -torch.inf
 
 
-@pytest.mark.parametrize("family", TREE)
+@pytest.mark.parametrize("family", sampled(TREE, *APART))
 def test_scoring_by_slices_equals_one_sentence_at_a_time(
     family: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
