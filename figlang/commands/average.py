@@ -32,7 +32,7 @@ from figlang.models import manifest as manifests
 from figlang.models.manifest import Manifest
 from figlang.release import averaging, card, narrowing
 from figlang.reports import showing
-from figlang.runs import results, stages, systems
+from figlang.runs import recipes, results, stages, systems
 from figlang.runs.systems import System
 from figlang.tasks import registry as data
 from figlang.training import displacement, likelihood
@@ -95,8 +95,10 @@ def _parts(config: AverageConfig) -> Parts:
     runs = [Path(run) for run in config.runs]
     models = [_export(run) for run in runs]
     shares = [*config.shares] or [(1 - config.start) / len(runs)] * len(runs)
-    if config.start and (origin := _origin(runs[0])) is not None:
-        models, shares = [*models, origin], [*shares, config.start]
+    # Seeds of one recipe may have begun from seeds of another one.
+    origins = [origin for run in runs if (origin := _origin(run)) is not None] if config.start else []
+    models = [*models, *dict.fromkeys(origins)]
+    shares += [config.start * origins.count(origin) / len(origins) for origin in dict.fromkeys(origins)]
     known = [manifests.read(str(model), str(model), None) for model in models]
     for model, manifest in zip(models, known, strict=True):
         if manifest.base_sha256 != known[0].base_sha256:
@@ -175,7 +177,7 @@ def _below(run: Path) -> ModelConfig:
     Raises:
         FiglangError: The run began from another run or checkpoint, over which adapters would need it.
     """
-    recipe = systems.read_recipe(run)
+    recipe = recipes.read(run)
     if "start" in recipe:
         raise FiglangError(
             f"{run} began from {recipe['settings']['model']['name_or_path']}, which is itself trained; rank= "
@@ -238,7 +240,7 @@ def _origin(run: Path) -> Path | None:
             f"{run} does not say what it began from, since it has no recipe.json; leave start= out, or give "
             "the run itself"
         )
-    recipe = systems.read_recipe(run)
+    recipe = recipes.read(run)
     name, began = recipe["settings"].get("model", {}).get("name_or_path"), recipe.get("start")
     added = averaging.adds_only(run / "model")
     if began is None and added:
@@ -291,7 +293,7 @@ def _finished(config: AverageConfig) -> list[System]:
         )
     if config.shares:
         return read
-    if other := [system for system in read if system.recipe != read[0].recipe]:
+    if other := systems.unlike(read):
         raise FiglangError(
             f"{other[0].folder} differs from {runs[0]} in more than its seed; average seeds of one recipe, "
             "or say how much of each with shares=[…]"

@@ -211,7 +211,7 @@ def _seeds(run: Path, given: Sequence[str], content: Mapping[str, Any]) -> list[
         others = _averaged(run, averaged)
     folders = list(dict.fromkeys([*own, *(str(Path(folder)) for folder in given or others)]))
     runs = systems.read(folders)
-    other = [system for system in runs if system.recipe != runs[0].recipe]
+    other = systems.unlike(runs)
     if other and given:
         raise FiglangError(
             f"{other[0].folder} differs from {runs[0].folder} in more than its seed; give seeds of one recipe"

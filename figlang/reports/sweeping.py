@@ -4,6 +4,7 @@ The best setting has the lowest loss on held-out training pairs. Accuracy on the
 never decides: it would then be optimistic.
 """
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from figlang.errors import FiglangError
-from figlang.runs import recomputed, systems
+from figlang.runs import recipes, recomputed
 from figlang.runs.names import flat
 from figlang.statistics.metrics import as_row, spread
 from figlang.tables import Cell, Mean, Table
@@ -81,7 +82,7 @@ def once(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
 
 def _read(folder: Path) -> Run:
     content = recomputed.checked(folder / "metrics.json")
-    settings = systems.read_recipe(folder)["settings"]
+    settings = recipes.read(folder)["settings"]
     return Run(
         folder,
         flat({name: value for name, value in settings.items() if name != "seed"}),
@@ -95,11 +96,11 @@ def varying(runs: Sequence[Run]) -> list[str]:
     """The settings that differ between runs. The name of a preset stands for all settings that it
     determines."""
     names = list(dict.fromkeys(name for run in runs for name in run.settings))
-    differ = [name for name in names if len({run.settings.get(name) for run in runs}) > 1]
+    differ = [name for name in names if len(set(_values(runs, name))) > 1]
     kept = []
     for name in differ:
         preset = f"{name.partition('.')[0]}.name"
-        pairs = {(run.settings.get(preset), run.settings.get(name)) for run in runs}
+        pairs = set(zip(_values(runs, preset), _values(runs, name), strict=True))
         told = preset in differ and len(pairs) == len({first for first, _ in pairs})
         if name == preset or not told:
             kept.append(name)
@@ -108,11 +109,19 @@ def varying(runs: Sequence[Run]) -> list[str]:
 
 def grouped(runs: Sequence[Run]) -> dict[tuple[str, ...], list[Run]]:
     """The runs by the values of their varying settings, in the order of their first run."""
-    names = varying(runs)
+    values = [_values(runs, name) for name in varying(runs)]
     groups: dict[tuple[str, ...], list[Run]] = {}
-    for run in runs:
-        groups.setdefault(tuple(run.settings.get(name, "–") for name in names), []).append(run)
+    for place, run in enumerate(runs):
+        groups.setdefault(tuple(each[place] for each in values), []).append(run)
     return groups
+
+
+def _values(runs: Sequence[Run], name: str) -> list[str]:
+    """A setting of each run. Paths that lead each run to its own seed, as in trainings of two stages, are one
+    value."""
+    values = [run.settings.get(name, "–") for run in runs]
+    alike = [re.sub(rf"\bseed{run.seed}\b", "seed*", at) for run, at in zip(runs, values, strict=True)]
+    return alike if len(set(alike)) < len(set(values)) else values
 
 
 def best(groups: Mapping[tuple[str, ...], Sequence[Run]]) -> tuple[str, ...] | None:

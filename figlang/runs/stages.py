@@ -53,7 +53,7 @@ def before(run: Path, paths: PathsConfig) -> list[Split]:
     Raises:
         FiglangError: If the settings of a run cannot be read, or if its data have changed.
     """
-    started = _source(run)
+    started = source(run)
     return [] if started is None else [*before(started, paths), trained(started, paths)]
 
 
@@ -158,7 +158,9 @@ def _is_stage(folder: Path) -> bool:
     return released or (folder / RECIPE).is_file()
 
 
-def _source(run: Path) -> Path | None:
+def source(run: Path) -> Path | None:
+    """The run or released checkpoint that a run or checkpoint began from; None if it is not here, or if it
+    began from another network."""
     stage = _read(run)
     model = stage.model
     if (

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from figlang.config import DataConfig, PathsConfig, settings_of_data
-from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.files import folders, stored
 from figlang.machine import bars
-from figlang.runs import foreign, kept, names, orders, recomputed
+from figlang.runs import foreign, kept, names, orders, recipes, recomputed
 from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, read_measured, read_predictions
 from figlang.statistics import metrics
 from figlang.statistics.comparison import Difference, compare_pooled
@@ -33,6 +32,8 @@ class System:
         recipe: Identifies everything that made it except the seed, so that its seeds can be pooled.
         settings: The settings of its training without the seed, `group.name` to value; empty if they are not
             known, or if nothing was trained.
+        lineage: If it began from a run with its own seed: identifies everything that made both except their
+            seed. None otherwise.
     """
 
     name: str
@@ -41,6 +42,7 @@ class System:
     predictions: tuple[Prediction, ...]
     recipe: str
     settings: Mapping[str, str] = field(default_factory=dict)
+    lineage: str | None = None
 
     @property
     def backward(self) -> tuple[Prediction, ...]:
@@ -177,41 +179,20 @@ def _read(path: Path, join: str | None) -> System:
         content = recomputed.checked(document)
     else:
         content = {"metrics": metrics.measure(predictions), "model": path.stem, "facts": {}}
-    training = _training(folder) if content.get("facts") else {}
-    settings = names.flat(training.get("settings", {}))
-    return System(path.name, folder, content, predictions, _recipe(folder, content, training), settings)
+    return System(path.name, folder, content, predictions, *recipes.identified(folder, content))
 
 
-def read_recipe(run: Path) -> dict[str, Any]:
-    """Read the recipe.json of a run.
+def unlike(systems: Sequence[System]) -> list[System]:
+    """Those of some systems that differ from the first one in more than their seed.
 
-    Raises:
-        FiglangError: If it is damaged.
+    Args:
+        systems: The systems. They may have begun from one run, or each from a run with its own seed.
     """
-    return stored.document(run / "recipe.json", stored.RECIPE, "train the run again, or put the file back")
-
-
-def _training(folder: Path) -> dict[str, Any]:
-    """The recipe.json of the training behind an evaluation, without the seed; empty if there is none."""
-    for parent in (folder, folder.parent.parent):
-        if (parent / "recipe.json").is_file():
-            recipe = read_recipe(parent)
-            return {
-                **recipe,
-                "settings": {key: value for key, value in recipe["settings"].items() if key != "seed"},
-            }
-    return {}
-
-
-def _recipe(folder: Path, content: Mapping[str, Any], training: Mapping[str, Any]) -> str:
-    facts = dict(content.get("facts", {}))
-    if not facts or (not training and facts.get("train_seed") is not None):
-        return str(folder)  # its settings are unknown, so it is not pooled with others
-    if training:
-        facts.pop("trained", None)  # its digest is that of the settings with the seed
-        facts.pop("weights", None)
-    facts.pop("train_seed", None)
-    return digest([facts, training, content.get("data_name"), content.get("split")])
+    first = systems[0]
+    recipes = [system for system in systems if system.recipe != first.recipe]
+    if first.lineage is None:
+        return recipes
+    return min(recipes, [system for system in systems if system.lineage != first.lineage], key=len)
 
 
 def pooled(systems: Sequence[System], rename: Mapping[str, str] | None = None) -> list[Pool]:
@@ -232,7 +213,7 @@ def pooled(systems: Sequence[System], rename: Mapping[str, str] | None = None) -
         if any(member.seed == system.seed for member in members):
             members = pools.setdefault(f"{system.recipe} {system.name}", [])
         members.append(system)
-    groups = list(pools.values())
+    groups = _joined(list(pools.values()))
     short = names.short([_shown(members) for members in groups])
     called = [_called(name, members, rename or {}) for name, members in zip(short, groups, strict=True)]
     if twice := [name for name in called if called.count(name) > 1]:
@@ -240,9 +221,25 @@ def pooled(systems: Sequence[System], rename: Mapping[str, str] | None = None) -
     return [_pool(*each) for each in zip(called, short, groups, strict=True)]
 
 
+def _joined(groups: Sequence[list[System]]) -> list[list[System]]:
+    """Groups of systems. Those that stand alone are joined if each began from the same seed of one recipe."""
+    joined: dict[Any, list[System]] = {}
+    for number, members in enumerate(groups):
+        lineage = members[0].lineage if len(members) == 1 else None
+        others = joined.setdefault(number if lineage is None else lineage, [])
+        if any(other.seed == member.seed for other in others for member in members):
+            others = joined.setdefault(number, [])
+        others += members
+    return list(joined.values())
+
+
 def _shown(members: Sequence[System]) -> System:
-    """The first member of a pool; with the folder of all of them, if they lie in one."""
+    """The first member of a pool. Of several, its folder is the one in which all lie, if there is one. It has
+    the name of the recipe if theirs are those of their seeds."""
     first, above = members[0], {member.folder.parent for member in members}
+    if len({str(member.content.get("model")) for member in members}) > 1:
+        model = recipes.of_all_seeds(str(first.content.get("model")), first.seed)
+        first = replace(first, content={**first.content, "model": model})
     return replace(first, folder=first.folder.parent) if len(members) > 1 and len(above) == 1 else first
 
 

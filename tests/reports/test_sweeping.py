@@ -104,6 +104,24 @@ def test_a_search_that_names_no_values_gets_them_added() -> None:
     assert sweeping.command(runs) == "figlang train model=minilm method.lr=0.0001 seed=0"
 
 
+def test_seeds_that_began_from_seeds_of_another_training_are_one_row() -> None:
+    def on(seed: int, first: str, start: int) -> Run:
+        return run(
+            seed,
+            0.5,
+            0.8,
+            {"model.name_or_path": f"runs/{first}/seed{start}", "model.name": f"{first}-seed{start}"},
+        )
+
+    both = [on(0, "a", 0), on(1, "a", 1), on(0, "b", 0), on(1, "b", 1)]
+    assert list(sweeping.grouped(both[:2])) == [()]
+    assert sweeping.varying(both) == ["model.name"]
+    assert [len(members) for members in sweeping.grouped(both).values()] == [2, 2]
+    # One start for all, and starts that are not those of the seed.
+    assert list(sweeping.grouped([on(0, "a", 0), on(1, "a", 0)])) == [()]
+    assert len(sweeping.grouped([on(0, "a", 1), on(1, "a", 0)])) == 2
+
+
 def test_the_name_of_a_preset_stands_for_what_it_determines() -> None:
     large = {"data.name": "large", "data.size": "large"}
     assert sweeping.varying([run(0, 0.5, 0.8), run(0, 0.5, 0.8, large)]) == ["data.name"]

@@ -1,0 +1,96 @@
+"""What made an evaluation: its recipe, in which seeds are alike, also after trainings of several stages."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from figlang.config.signature import digest
+from figlang.files import stored
+from figlang.runs import names, stages
+
+
+def read(run: Path) -> dict[str, Any]:
+    """Read the recipe.json of a run.
+
+    Raises:
+        FiglangError: If it is damaged.
+    """
+    return stored.document(run / "recipe.json", stored.RECIPE, "train the run again, or put the file back")
+
+
+def identified(folder: Path, content: Mapping[str, Any]) -> tuple[str, dict[str, str], str | None]:
+    """The recipe behind an evaluation.
+
+    Args:
+        folder: The folder of the evaluation, which may be that of a run.
+        content: Its metrics.json.
+
+    Returns:
+        What identifies everything that made it except the seed; the settings of its training without the
+        seed, `group.name` to value; and what identifies it together with the run that it began from (see
+        `_lineage`).
+
+    Raises:
+        FiglangError: If a recipe.json is damaged.
+    """
+    facts = dict(content.get("facts", {}))
+    run, seed = _trained(folder), facts.pop("train_seed", None)
+    if not facts or (run is None and seed is not None):
+        return str(folder), {}, None  # its settings are unknown, so it is not pooled with others
+    about = [content.get("data_name"), content.get("split")]
+    if run is None:
+        return digest([facts, {}, *about]), {}, None
+    facts.pop("trained", None)  # its digest is that of the settings with the seed
+    facts.pop("weights", None)
+    own = read(run)
+    recipe = _without_seed(own)
+    found = digest([facts, recipe, *about]), names.flat(recipe["settings"])
+    if (both := _lineage(run, own)) is None:
+        return *found, None
+    facts["model"] = of_all_seeds(str(facts.get("model")), seed)
+    if (
+        facts.get("base") == own["settings"]["model"]["name_or_path"]
+    ):  # a whole network that was trained further
+        del facts["base"]
+    return *found, digest([facts, both, *about])
+
+
+def of_all_seeds(name: str, seed: int | None) -> str:
+    """The name of a model that was called after a run, without the seed of the run.
+
+    Args:
+        name: The name, for example `release_minilm-seed1`.
+        seed: The seed of the run.
+    """
+    return name.removesuffix(f"-seed{seed}")
+
+
+def _trained(folder: Path) -> Path | None:
+    """The run behind an evaluation; None if there is none."""
+    return next((run for run in (folder, folder.parent.parent) if (run / "recipe.json").is_file()), None)
+
+
+def _without_seed(recipe: dict[str, Any]) -> dict[str, Any]:
+    return {**recipe, "settings": {name: at for name, at in recipe["settings"].items() if name != "seed"}}
+
+
+def _lineage(run: Path, recipe: dict[str, Any]) -> dict[str, Any] | None:
+    """The recipe of a run and of the run that it began from, without their seed.
+
+    So the seeds of a recipe are alike if each began from the same seed of another recipe.
+
+    Returns:
+        The recipe without the seed, with that of the run that it began from in the place of its path and
+        identity; None if that one is not here, is not a run, or has another seed.
+    """
+    began = None if recipe.get("start") is None else stages.source(run)
+    if began is None or not (began / "recipe.json").is_file():
+        return None
+    before, seed = read(began), recipe["settings"].get("seed")
+    if before["settings"].get("seed") != seed:
+        return None
+    found = _without_seed(recipe)
+    model = {name: value for name, value in found["settings"]["model"].items() if name != "name_or_path"}
+    model["name"] = of_all_seeds(str(model.get("name")), seed)
+    found["settings"]["model"] = model
+    return {**found, "start": _lineage(began, before) or _without_seed(before)}
