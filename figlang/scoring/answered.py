@@ -93,20 +93,6 @@ def answered(
     )
 
 
-def choose(asked: Sequence[Lettered], replies: Sequence[Reply]) -> tuple[list[Prediction], list[Answered]]:
-    """Read a prediction from the reply to each item, which names a letter.
-
-    Returns:
-        The predictions, and the replies from which they were read.
-    """
-    predictions, rows = [], []
-    for one, reply in zip(asked, replies, strict=True):
-        read = reading.of_letter(reply, len(one.item.options))
-        rows.append(answered(one.item.id, one.message, [reply], read))
-        predictions.append(chosen(one, read.letter))
-    return predictions, rows
-
-
 def chosen(one: Lettered, named: str | None) -> Prediction:
     """The prediction of a named letter.
 

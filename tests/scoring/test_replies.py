@@ -10,16 +10,17 @@ import pytest
 
 from figlang.config import PromptConfig
 from figlang.errors import FiglangError
+from figlang.evaluation.protocols.letter import read
+from figlang.evaluation.protocols.lettered import Result
 from figlang.runs import names
 from figlang.runs.systems import System
-from figlang.scoring.answered import choose
 from figlang.scoring.replies import letter
 from figlang.statistics.metrics import measure
 from figlang.tasks.examples import Pool
 from figlang.tasks.lettered import Lettered
 from figlang.tasks.miqa.asked import Implications
 from figlang.tasks.questions import Questions
-from figlang.types import Item, Reply
+from figlang.types import Item, Reply, Turn
 
 PAIR = [
     Item("p-1", "p", "Her word is steel", ("It can be trusted", "It cannot be trusted"), 0),
@@ -261,6 +262,11 @@ def ask(
     return questions.letters(items, items, prompt, Pool(tuple(pool), "train@x"), orders)
 
 
+def answers(asked: list[Lettered], replies: list[Reply]) -> Result:
+    chats = [(Turn("user", one.message),) for one in asked]
+    return read(asked, chats, [[reply] for reply in replies])
+
+
 def test_the_message_about_a_pair_by_hand() -> None:
     asked = ask(PAIR[:1])
     assert [one.message for one in asked] == [
@@ -303,8 +309,8 @@ def test_examples_show_their_right_letter_in_a_drawn_order() -> None:
 @pytest.mark.parametrize(("gold_letters", "value"), [("AB", 1.0), ("BA", 0.0)])
 def test_both_orders_are_items_of_their_own(gold_letters: str, value: float) -> None:
     asked = ask(PAIR)
-    predictions, _ = choose(asked, [Reply(gold_letters[one.item.gold or 0]) for one in asked])
-    measured = measure(predictions)
+    found = answers(asked, [Reply(gold_letters[one.item.gold or 0]) for one in asked])
+    measured = measure(found.predictions)
     assert measured["accuracy"]["value"] == value  # type: ignore[index]
     assert measured["accuracy"]["n"] == 4  # type: ignore[index]
     assert measured["pair_accuracy"]["value"] == value  # type: ignore[index]
@@ -313,7 +319,7 @@ def test_both_orders_are_items_of_their_own(gold_letters: str, value: float) -> 
 
 def test_always_the_first_letter_is_half_right_and_seen() -> None:
     asked = ask(PAIR)
-    measured = measure(choose(asked, [Reply("A")] * 4)[0])
+    measured = measure(answers(asked, [Reply("A")] * 4).predictions)
     assert (measured["accuracy"]["value"], measured["first_option"]["value"], measured["ties"]) == (
         0.5,
         1.0,
@@ -324,16 +330,19 @@ def test_always_the_first_letter_is_half_right_and_seen() -> None:
 def test_a_drawn_order_gives_scores_in_the_items_own_order() -> None:
     items = [Item(f"{number}", f"{number}", "c", ("right", "wrong"), 0) for number in range(20)]
     asked = ask(items, "drawn")
-    predictions, _ = choose(asked, [Reply("A" if "(A) right" in one.message else "B") for one in asked])
+    predictions = answers(
+        asked, [Reply("A" if "(A) right" in one.message else "B") for one in asked]
+    ).predictions
     assert [row.id for row in predictions] == [item.id for item in items]
     assert all(row.scores == (1.0, 0.0) and row.correct for row in predictions)
 
 
 def test_an_invalid_reply_is_a_tie_and_wrong() -> None:
     asked = ask(PAIR, "drawn")
-    predictions, answered = choose(asked, [Reply("Who knows?"), Reply("", True)])
-    assert [(row.scores, row.choice, row.correct) for row in predictions] == [((0.0, 0.0), None, False)] * 2
-    assert [(one.letter, one.cut) for one in answered] == [(None, False), (None, True)]
+    found = answers(asked, [Reply("Who knows?"), Reply("", True)])
+    rows = [(row.scores, row.choice, row.correct) for row in found.predictions]
+    assert rows == [((0.0, 0.0), None, False)] * 2
+    assert [(one.letter, one.cut) for one in found.replies] == [(None, False), (None, True)]
 
 
 def test_letters_are_named_beside_scores() -> None:
