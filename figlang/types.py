@@ -86,10 +86,10 @@ class Marked(Item):
         """The item with an empty context."""
         return replace(self, context="", target=(0, 0))
 
-    def highlighted(self, left: str = "*", right: str = "*", word: str | None = None) -> str:
-        """The context with marks around the target, or around another `word` in its place."""
+    def highlighted(self, word: str | None = None) -> str:
+        """The context with asterisks around the target, or around another `word` in its place."""
         start, end = self.target
-        return f"{self.context[:start]}{left}{self.word if word is None else word}{right}{self.context[end:]}"
+        return f"{self.context[:start]}*{self.word if word is None else word}*{self.context[end:]}"
 
 
 @dataclass(frozen=True, slots=True)

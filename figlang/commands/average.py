@@ -288,9 +288,7 @@ def _finished(config: AverageConfig) -> list[System]:
     if unfinished := [system for system in read if "training" not in system.content]:
         raise FiglangError(f"{unfinished[0].folder} is not a finished run; figlang train makes one")
     for system in read:
-        stored.check_training(
-            system.folder / "metrics.json", dict(system.content), "train the run again, or put the file back"
-        )
+        stored.check_training(system.folder / "metrics.json", system.content)
     if config.shares:
         return read
     if other := systems.unlike(read):

@@ -135,9 +135,9 @@ def staged(folder: Path, kind: str, earlier: Sequence[str] = ()) -> Iterator[Pat
 
 
 @contextmanager
-def replaced(folder: Path, kind: str, earlier: Sequence[str] = ()) -> Iterator[Path]:
+def replaced(folder: Path, kind: str) -> Iterator[Path]:
     """Lock a folder, and give a new one to fill in its place: `locked` and `staged` together."""
-    with locked(folder, kind=kind), staged(folder, kind, earlier) as new:
+    with locked(folder, kind=kind), staged(folder, kind) as new:
         yield new
 
 

@@ -6,7 +6,7 @@ memory at a time.
 """
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from errno import EINVAL
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -87,7 +87,7 @@ def document(path: Path, schema: TypeAdapter[Any], remedy: str) -> dict[str, Any
     return content
 
 
-def check_training(path: Path, content: dict[str, Any], remedy: str) -> None:
+def check_training(path: Path, content: Mapping[str, Any]) -> None:
     """Check that the metrics.json of a training has all entries that cards and means need.
 
     Raises:
@@ -97,7 +97,10 @@ def check_training(path: Path, content: dict[str, Any], remedy: str) -> None:
         entry: Any = content
         for part in name.split("."):
             if part not in entry:
-                raise FiglangError(f"{path} is damaged (a training has {name}, which is missing); {remedy}")
+                raise FiglangError(
+                    f"{path} is damaged (a training has {name}, which is missing); train the run again, or "
+                    "put the file back"
+                )
             entry = entry[part]
 
 

@@ -165,7 +165,7 @@ def _finished(run: Path) -> dict[str, Any]:
     content = recomputed.checked(run / "metrics.json")
     if "training" not in content or "settings" not in content.get("data", {}):
         raise FiglangError(f"{run} is an evaluation, not a training; give the folder of the run")
-    stored.check_training(run / "metrics.json", content, "train the run again, or put the file back")
+    stored.check_training(run / "metrics.json", content)
     return content
 
 

@@ -71,8 +71,6 @@ def heat(
     names: Sequence[str],
     columns: Sequence[str],
     title: str,
-    across: str = "tested on",
-    down: str = "trained on",
     gains: Gains | None = None,
 ) -> Any:
     """Draw shares with their 95 % intervals. The colour is the distance from chance (white), so that columns
@@ -83,8 +81,6 @@ def heat(
         names: Names of the rows.
         columns: Names of the columns.
         title: Title above the map.
-        across: What the columns are.
-        down: What the rows are.
         gains: Gains over a baseline in the same order, which stand below the shares.
     """
     what = f"{title}, per cent" if gains is None else f"{title}, per cent, and gain over blind, points"
@@ -101,8 +97,8 @@ def heat(
         axes.spines[:].set_visible(False)
         middle = (size.below + size.high / 2) / height
         about = {"fontsize": 8, "color": MUTED}
-        figure.text(size.left / width, 8 / height, across, va="bottom", **about)
-        figure.text(12 / width, middle, down, rotation=90, va="center", ha="center", **about)
+        figure.text(size.left / width, 8 / height, "tested on", va="bottom", **about)
+        figure.text(12 / width, middle, "trained on", rotation=90, va="center", ha="center", **about)
         figure.text(8 / width, 1 - 8 / height, size.heading, fontsize=10, va="top")
         place = (size.left + size.wide + 10) / width
         beside = figure.add_axes((place, size.below / height, 10 / width, size.high / height))

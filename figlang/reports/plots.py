@@ -21,6 +21,7 @@ from figlang.tables.drawing import FAINT, INK, MARKERS, MUTED, SERIES
 # sums reach further.
 USUAL = (-2.0, 3.0)
 SHOWN = 0.95  # of the points that these limits must hold to be kept
+MOST = 25  # subjects, relations or objects that a panel shows
 
 
 def colour(place: int) -> str:
@@ -218,10 +219,10 @@ def _reach(estimates: Sequence[Estimate]) -> tuple[float, float]:
     return deviation, deviation
 
 
-def frequencies(counts: Mapping[str, Mapping[str, int]], most: int = 25) -> Any:
+def frequencies(counts: Mapping[str, Mapping[str, int]]) -> Any:
     """Figure 1 of Liu et al. 2022: the most frequent subjects, relations and objects."""
     widths = [
-        lettering.widest([f"{_cut(words)}  {found[words]}" for words in list(found)[:most]], 7)
+        lettering.widest([f"{_cut(words)}  {found[words]}" for words in list(found)[:MOST]], 7)
         for found in counts.values()
     ]
     # A bar has two fifths of a panel, its words the rest.
@@ -229,7 +230,7 @@ def frequencies(counts: Mapping[str, Mapping[str, int]], most: int = 25) -> Any:
 
     def paint(_: Any, all_axes: Any) -> None:
         for place, (axes, (part, found)) in enumerate(zip(all_axes, counts.items(), strict=True)):
-            shown = list(found.items())[:most]
+            shown = list(found.items())[:MOST]
             axes.barh(range(len(shown)), [count for _, count in shown], color=colour(place), height=0.7)
             for y, (words, count) in enumerate(shown):
                 axes.annotate(
@@ -246,7 +247,7 @@ def frequencies(counts: Mapping[str, Mapping[str, int]], most: int = 25) -> Any:
             axes.set_title(f"{part}s, {len(found):,} different", fontsize=9, loc="left", color=colour(place))
             axes.spines["left"].set_visible(False)
 
-    return drawing.drawn(panel * len(counts), 0.8 + 0.17 * most, paint, panels=len(counts))
+    return drawing.drawn(panel * len(counts), 0.8 + 0.17 * MOST, paint, panels=len(counts))
 
 
 def _cut(words: str) -> str:

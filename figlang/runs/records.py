@@ -151,7 +151,7 @@ def read_predictions(records: Iterable[Mapping[str, Any]]) -> list[Prediction]:
         read.append(
             Prediction(
                 name,
-                _text(record, "group", place, name),
+                _group(record, place, name),
                 _gold(record, place, len(numbers)),
                 numbers,
                 attributes(record, (*PREDICTION, *ITEM)),
@@ -173,7 +173,7 @@ def _item(record: Mapping[str, Any], place: int) -> Item:
     name = _name(record, place, default=f"{place}")
     fields: dict[str, Any] = {
         "id": name,
-        "group": _text(record, "group", place, name),
+        "group": _group(record, place, name),
         "context": context,
         "options": tuple(options),
         "gold": _gold(record, place, len(options)),
@@ -236,10 +236,10 @@ def _name(record: Mapping[str, Any], place: int, default: str = "") -> str:
     return name
 
 
-def _text(record: Mapping[str, Any], key: str, place: int, default: str) -> str:
-    if not (text := str(_given(record, key, default))):
-        raise FiglangError(f"record {place}: {key} is empty; give a name, or leave it out")
-    return text
+def _group(record: Mapping[str, Any], place: int, default: str) -> str:
+    if not (group := str(_given(record, "group", default))):
+        raise FiglangError(f"record {place}: group is empty; give a name, or leave it out")
+    return group
 
 
 def _needed(record: Mapping[str, Any], key: str, place: int) -> Any:

@@ -68,17 +68,18 @@ class Client:
         """Objects that all connections of a command can use."""
         return self._api.shared()
 
-    def attempt(self, call: Call, retries: int = 1) -> Answer:
+    def attempt(self, call: Call) -> Answer:
         """Send one request whose answer is not stored, although it costs money.
+
+        It is sent again once, or `model.retries` times if the server is only busy.
 
         Args:
             call: The request.
-            retries: How often it is sent again. A server that is only busy is asked `model.retries` times.
 
         Raises:
             EndpointError: If the endpoint refuses it.
         """
-        answer = asyncio.run(self._once(call, retries))
+        answer = asyncio.run(self._once(call))
         self.meter.add(call, answer)
         return answer
 
@@ -214,11 +215,9 @@ class Client:
             f"{message} ({stored} of {len(wanted)} answers are stored; the same command resumes from there)"
         )
 
-    async def _once(self, call: Call, retries: int) -> Answer:
+    async def _once(self, call: Call) -> Answer:
         async with self._connect() as api:
-            return await self.post(
-                api, call, lambda error: self.model.retries if error.status in BUSY else retries
-            )
+            return await self.post(api, call, lambda error: self.model.retries if error.status in BUSY else 1)
 
     async def post(
         self,
