@@ -11,7 +11,7 @@ from importlib import metadata
 import pytest
 from packaging.requirements import Requirement
 
-from tests.running import ROOT
+from tests.sources import ENTRIES, ROOT, files, nodes_of
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -55,18 +55,16 @@ def canonical(requirement: str) -> str:
 
 def imported(*places: str) -> Iterator[tuple[str, bool, str]]:
     """The library, whether it is imported at the top of the file, and the file."""
-    for place in places:
-        path = ROOT / place
-        for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-                names = []
-                if isinstance(node, ast.Import):
-                    names = [alias.name for alias in node.names]
-                elif isinstance(node, ast.ImportFrom) and node.module:
-                    names = [node.module]
-                for name in {name.partition(".")[0] for name in names}:
-                    if name not in sys.stdlib_module_names and name not in OWN:
-                        yield name, node.col_offset == 0, str(file.relative_to(ROOT))
+    for file in files(*places):
+        for node in nodes_of(file):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module]
+            for name in {name.partition(".")[0] for name in names}:
+                if name not in sys.stdlib_module_names and name not in OWN:
+                    yield name, node.col_offset == 0, file
 
 
 INSTALLED = metadata.packages_distributions()
@@ -77,7 +75,7 @@ def distribution(name: str) -> str:
     return SHARED.get(name) or canonical(found[0] if found else NAMES.get(name, name))
 
 
-PACKAGE = ("figlang", "hydra_plugins", "train.py", "evaluate.py")
+PACKAGE = ("figlang", "hydra_plugins", *ENTRIES)
 REQUIRED = {canonical(requirement) for requirement in PROJECT["dependencies"]}
 OPTIONAL = {
     canonical(requirement) for extra, needed in EXTRAS.items() if extra != "dev" for requirement in needed

@@ -1,6 +1,5 @@
 """Code that comes with a model is not run without model.trust_remote_code=true, whatever stdin says."""
 
-import ast
 import contextlib
 import io
 import json
@@ -281,20 +280,6 @@ def test_code_that_transformers_can_do_without_is_named(
         f"{folder} comes with its own code, which was not run: BertModel is transformers' class"
         in caplog.messages
     )
-
-
-def test_models_are_opened_at_one_door() -> None:
-    root = Path(__file__).parents[2]
-    found = {
-        (str(path.relative_to(root)), ast.unparse(node.func))
-        for path in [*(root / "figlang").rglob("*.py"), root / "train.py", root / "evaluate.py"]
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        if node.func.attr in ("from_pretrained", "from_config", "pipeline")
-    }
-    apart = {entry for entry in found if entry[0] != "figlang/models/opening.py"}
-    # PEFT's settings are data: it has no code to trust.
-    assert apart == {("figlang/models/lora.py", "kind.from_pretrained")}
 
 
 @pytest.mark.parametrize("said", ["TokenizersBackend", "PreTrainedTokenizerFast"])
