@@ -71,20 +71,26 @@ def train(folder: Path, *arguments: str) -> Ended:
     return run(folder, "train.py", *TINY, *arguments)
 
 
-def run_apart(
-    folder: Path, script: str, *arguments: str, timeout: int = 300
+def python(
+    folder: Path, *words: str, timeout: int = 300, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own."""
-    words = [sys.executable, str(ROOT / script), f"paths.runs={folder / 'runs'}", *arguments]
+    """Python with figlang in a process of its own, with `folder` as home and working directory."""
     return subprocess.run(
-        words,
+        [sys.executable, *words],
         cwd=folder,
-        env=environment(folder),
+        env=environment(folder) | {"PYTHONPATH": str(ROOT)} | variables,
         capture_output=True,
         text=True,
         timeout=timeout,
         check=False,
     )
+
+
+def run_apart(
+    folder: Path, script: str, *arguments: str, timeout: int = 300
+) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own."""
+    return python(folder, str(ROOT / script), f"paths.runs={folder / 'runs'}", *arguments, timeout=timeout)
 
 
 def train_apart(folder: Path, *arguments: str, timeout: int = 300) -> subprocess.CompletedProcess[str]:

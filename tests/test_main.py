@@ -1,6 +1,5 @@
 """`figlang VERB`: usage, wrong verbs, help, wrong options, further processes of a training."""
 
-import subprocess
 import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -13,7 +12,7 @@ from figlang.__main__ import COMMANDS, VERBS, main
 from figlang.config.entry import Entry
 from figlang.config.purposes import PURPOSES
 from figlang.config.roots import ROOTS
-from tests.running import ROOT, TINY, environment
+from tests.running import ROOT, TINY, python
 
 HEAVY = {"scipy.stats", "torch", "pytorch_lightning", "transformers", "peft", "datasets"}
 HEAVY |= {"figlang.files.stored"}  # it builds the schemas of all files
@@ -38,15 +37,8 @@ print(sorted({HEAVY} & set(sys.modules)))
 def said_of(words: list[list[str]], folder: Path) -> list[str]:
     """The exit code, the number of lines and the first line of each command; then the libraries loaded."""
     script = SCRIPT.replace("WORDS", repr(words))
-    ended = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=folder,
-        env=environment(folder) | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-    )
+    ended = python(folder, "-c", script)
+    assert ended.returncode == 0, ended.stderr
     return ended.stdout.splitlines()
 
 
@@ -172,15 +164,7 @@ def test_further_processes_know_the_verb(
 def test_two_processes_of_a_verb_train_one_run(torchrun: bool, tmp_path: Path) -> None:
     launcher = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
     words = [*TINY, "trainer=ddp", "trainer.accelerator=cpu", "trainer.devices=2", "data.limit=16", "run=two"]
-    ended = subprocess.run(
-        [sys.executable, *(launcher if torchrun else []), "-m", "figlang", "train", *words],
-        cwd=tmp_path,
-        env=environment(tmp_path) | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    ended = python(tmp_path, *(launcher if torchrun else []), "-m", "figlang", "train", *words, timeout=600)
     assert ended.returncode == 0, ended.stderr
     assert (tmp_path / "two" / "metrics.json").is_file()
     assert ended.stdout.count("signature") == 1, "one of two processes reports"

@@ -1,12 +1,10 @@
 """A command imports what it needs: an evaluation and a finished run do without libraries of trainings."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.running import ROOT, TINY, environment, train
+from tests.running import ROOT, TINY, python, train
 
 # Each takes a quarter of a second to some seconds to import.
 HEAVY = {
@@ -24,15 +22,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 def loaded(home: Path, *words: str) -> list[str]:
     """The heavy libraries that a command had loaded when it ended."""
-    ended = subprocess.run(
-        [sys.executable, "-c", SCRIPT, *words],
-        cwd=home,
-        env=environment(home) | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    ended = python(home, "-c", SCRIPT, *words)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.splitlines()[-1].split()[1:]
 

@@ -1,30 +1,16 @@
 """What a terminal of few characters shows, and what a pipe gets."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.running import ROOT, environment
-
-
-def said(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *words],
-        cwd=folder,
-        env=environment(folder) | {"PYTHONPATH": str(ROOT)} | more,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+from tests.running import ROOT, python
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
 def test_no_character_ends_a_command(tmp_path: Path, encoding: str) -> None:
-    ended = said(
+    ended = python(
         tmp_path,
         "-c",
         "import sys; from figlang.machine.printing import legible; legible()\n"
@@ -44,17 +30,17 @@ def test_libraries_tell_only_of_what_is_wrong(tmp_path: Path) -> None:
         "    log = logging.getLogger(name); log.info('%s told', name); log.warning('%s warned', name)"
     )
     told = "figlang told\nfiglang warned\nmatplotlib.font_manager warned\n"
-    assert said(tmp_path, "-c", code).stderr == told
+    assert python(tmp_path, "-c", code).stderr == told
 
 
 def test_what_a_user_chose_for_such_characters_stays(tmp_path: Path) -> None:
     code = "from figlang.machine.printing import legible; legible(); print('–')"
-    assert said(tmp_path, "-c", code, PYTHONIOENCODING="ascii:xmlcharrefreplace").stdout == "&#8211;\n"
+    assert python(tmp_path, "-c", code, PYTHONIOENCODING="ascii:xmlcharrefreplace").stdout == "&#8211;\n"
 
 
 def test_an_evaluation_in_ascii_is_whole_and_a_pipe_gets_no_bar(tmp_path: Path) -> None:
     words = [str(ROOT / "evaluate.py"), "model=minilm", "model.init=tiny", "data.limit=10"]
-    ended = said(tmp_path, *words, PYTHONIOENCODING="ascii", NO_COLOR="1", TERM="xterm-256color")
+    ended = python(tmp_path, *words, PYTHONIOENCODING="ascii", NO_COLOR="1", TERM="xterm-256color")
     assert ended.returncode == 0, ended.stderr
     assert "accuracy" in ended.stdout
     assert "signature" in ended.stdout
@@ -65,7 +51,7 @@ def test_an_evaluation_in_ascii_is_whole_and_a_pipe_gets_no_bar(tmp_path: Path) 
 
 
 def test_usage_in_ascii(tmp_path: Path) -> None:
-    ended = said(tmp_path, "-m", "figlang", "train", "--help", PYTHONIOENCODING="ascii")
+    ended = python(tmp_path, "-m", "figlang", "train", "--help", PYTHONIOENCODING="ascii")
     assert ended.returncode == 0
     assert ended.stdout.startswith("usage: figlang train [GROUP=OPTION ...]")
     assert os.linesep in ended.stdout

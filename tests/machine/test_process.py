@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.running import ROOT, environment
+from tests.running import ROOT, environment, python
 
 # What a process may leave to its end: a function of atexit, a thread, a folder, text that is not yet written.
 BODY = """
@@ -42,15 +42,7 @@ def process(home: Path, ending: str, call: str = "run(command)", *words: str) ->
     """The exit code, the lines that a pipe got after the long one, and the errors."""
     file = home / "file.py"
     file.write_text(BODY.format(home=str(home), ending=ending, call=call), encoding="utf-8")
-    ended = subprocess.run(
-        [sys.executable, *words, str(file)],
-        cwd=home,
-        env=environment(home) | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    ended = python(home, *words, str(file), timeout=60, PYTHONUNBUFFERED="")
     first, *rest = ended.stdout.splitlines()
     assert first == "x" * 100_000
     assert [path.name for path in home.iterdir()] == ["file.py"]  # the temporary folder is gone
@@ -127,25 +119,9 @@ def test_the_command_returns_to_programs(words: tuple[str, ...], code: int, tmp_
     program = (
         "from figlang.__main__ import main\ntry: main()\nexcept SystemExit as end: print('code', end.code)"
     )
-    ended = subprocess.run(
-        [sys.executable, "-c", program, *words],
-        cwd=tmp_path,
-        env=environment(tmp_path) | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    ended = python(tmp_path, "-c", program, *words, timeout=60)
     assert ended.stdout.splitlines()[-1] == f"code {code}"
-    alone = subprocess.run(
-        [sys.executable, "-m", "figlang", *words],
-        cwd=tmp_path,
-        env=environment(tmp_path) | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    alone = python(tmp_path, "-m", "figlang", *words, timeout=60)
     assert alone.returncode == code
     assert alone.stdout == ended.stdout.removesuffix(f"code {code}\n")
 

@@ -1,7 +1,6 @@
 """`figlang push` against a stub of the hub on loopback."""
 
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import pytest
 
 from figlang.commands.push import main
-from tests.running import ROOT, Ended, environment
+from tests.running import ROOT, Ended, python
 from tests.stub_hub import TOKEN, Handler, hub
 
 RELEASED = ROOT / "checkpoints" / "minilm-figqa-large"
@@ -75,15 +74,8 @@ def test_a_dry_run_lists_the_files_and_asks_no_server(checkpoint: Path, push: Pu
 def test_an_upload_brings_every_file_whole(checkpoint: Path, tmp_path: Path) -> None:
     with hub() as server:
         outside = {"HF_ENDPOINT": server.address, "HF_TOKEN": TOKEN, "HF_HUB_OFFLINE": "0", BY_HTTP: "1"}
-        ended = subprocess.run(
-            [sys.executable, "-m", "figlang", "push", NAME, REPO, UPLOAD, "message='First, best'"],
-            cwd=tmp_path,
-            env=environment(tmp_path) | {"PYTHONPATH": str(ROOT), **outside},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        words = ["-m", "figlang", "push", NAME, REPO, UPLOAD, "message='First, best'"]
+        ended = python(tmp_path, *words, **outside)
     assert ended.returncode == 0, ended.stderr
     assert server.files == {file.name: file.read_bytes() for file in RELEASED.iterdir()}
     assert len(server.stored) == 1
