@@ -1,11 +1,14 @@
 """Many short rows in flat arrays. An object for each row would take half a kilobyte, whatever it holds."""
 
+from abc import abstractmethod
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, overload
+from typing import NamedTuple, TypeVar, overload
 
 import torch
 from torch import Tensor
+
+T = TypeVar("T", covariant=True)
 
 
 class Tokens(NamedTuple):
@@ -18,8 +21,28 @@ class Tokens(NamedTuple):
     start: int
 
 
-class Sequences(Sequence[Tokens]):
-    """Token sequences. Each is made into objects only when it is asked for."""
+class Rows(Sequence[T]):
+    """Rows, each of which is made into an object only when it is asked for."""
+
+    @abstractmethod
+    def row(self, place: int) -> T:
+        """Make the row at a place, which is 0 or more."""
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[T]: ...
+    def __getitem__(self, place: int | slice) -> T | list[T]:
+        if isinstance(place, slice):
+            return [self.row(each) for each in range(*place.indices(len(self)))]
+        return self.row(range(len(self))[place])
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self.row, range(len(self)))
+
+
+class Sequences(Rows[Tokens]):
+    """Token sequences."""
 
     def __init__(self) -> None:
         self._ids = array("H")  # of 2 bytes, until an id needs 4
@@ -44,24 +67,14 @@ class Sequences(Sequence[Tokens]):
     def __len__(self) -> int:
         return len(self._starts)
 
-    @overload
-    def __getitem__(self, place: int) -> Tokens: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Tokens]: ...
-    def __getitem__(self, place: int | slice) -> Tokens | list[Tokens]:
-        if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
-        each = range(len(self))[place]
-        begin, end = (self._ends[bound] - self._dropped for bound in (each, each + 1))
+    def row(self, place: int) -> Tokens:
+        begin, end = (self._ends[bound] - self._dropped for bound in (place, place + 1))
         if begin < 0:
-            raise IndexError(f"the tokens of sequence {each} were forgotten")
-        return Tokens(self._ids[begin:end].tolist(), self._starts[each])
-
-    def __iter__(self) -> Iterator[Tokens]:
-        return (self[place] for place in range(len(self)))
+            raise IndexError(f"the tokens of sequence {place} were forgotten")
+        return Tokens(self._ids[begin:end].tolist(), self._starts[place])
 
 
-class Chosen(Sequence[Tokens]):
+class Chosen(Rows[Tokens]):
     """Some of many sequences, which are not copied.
 
     Args:
@@ -75,17 +88,11 @@ class Chosen(Sequence[Tokens]):
     def __len__(self) -> int:
         return len(self._places)
 
-    @overload
-    def __getitem__(self, place: int) -> Tokens: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Tokens]: ...
-    def __getitem__(self, place: int | slice) -> Tokens | list[Tokens]:
-        if isinstance(place, slice):
-            return [self._sequences[each] for each in self._places[place]]
+    def row(self, place: int) -> Tokens:
         return self._sequences[self._places[place]]
 
 
-class Slices(Sequence[Tensor]):
+class Slices(Rows[Tensor]):
     """Short tensors that stand one behind another in a long one.
 
     Args:
@@ -104,18 +111,8 @@ class Slices(Sequence[Tensor]):
     def __len__(self) -> int:
         return len(self._ends) - 1
 
-    @overload
-    def __getitem__(self, place: int) -> Tensor: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Tensor]: ...
-    def __getitem__(self, place: int | slice) -> Tensor | list[Tensor]:
-        if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
-        each = range(len(self))[place]
-        return self.values[self._ends[each] : self._ends[each + 1]]
-
-    def __iter__(self) -> Iterator[Tensor]:
-        return (self[place] for place in range(len(self)))
+    def row(self, place: int) -> Tensor:
+        return self.values[self._ends[place] : self._ends[place + 1]]
 
     def fill(self, places: Sequence[int], indices: "Slices", values: Tensor) -> None:
         """Fill some short tensors with chosen values.

@@ -3,10 +3,11 @@
 from array import array
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from figlang.scoring.flat import Rows
 from figlang.types import Item
 
 
@@ -181,8 +182,8 @@ class Record(Mapping[str, Any]):
         }
 
 
-class Records(Sequence[Record]):
-    """The Record of each item. Each is made into an object only when it is asked for.
+class Records(Rows[Record]):
+    """The Record of each item.
 
     Args:
         items: The items.
@@ -200,12 +201,5 @@ class Records(Sequence[Record]):
     def __len__(self) -> int:
         return len(self._items)
 
-    @overload
-    def __getitem__(self, place: int) -> Record: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Record]: ...
-    def __getitem__(self, place: int | slice) -> Record | list[Record]:
-        if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
-        each = range(len(self))[place]
-        return Record(self._items[each].id, each, self._places, self._log_probs, self._minus_alone)
+    def row(self, place: int) -> Record:
+        return Record(self._items[place].id, place, self._places, self._log_probs, self._minus_alone)
