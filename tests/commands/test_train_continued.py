@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,11 @@ def weights(run: Path) -> dict[str, torch.Tensor]:
 
 def rows(run: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (run / "predictions.jsonl").read_text().splitlines()]
+
+
+def changed(file: Path, **more: Any) -> None:
+    """Change some of the settings in a file."""
+    file.write_text(json.dumps(json.loads(file.read_text()) | more))
 
 
 def test_continued_adapters_begin_where_they_were_and_stay_over_the_same_base(
@@ -125,8 +131,7 @@ def test_a_run_is_of_the_checkpoint_that_it_started_from(
     command(monkeypatch, *words)
     words.append("skip_finished=true")
     command(monkeypatch, *words)
-    identity = tmp_path / "source" / "figlang.json"
-    identity.write_text(json.dumps({**json.loads(identity.read_text()), "settings": "another"}))
+    changed(tmp_path / "source" / "figlang.json", settings="another")
     with pytest.raises(SystemExit):
         command(monkeypatch, *words)
     assert "holds a finished run with other settings (start: " in capsys.readouterr().err
@@ -185,12 +190,8 @@ def elsewhere(tmp_path: Path, earlier: tuple[Path, list[str]], monkeypatch: pyte
     before, words = earlier
     shutil.copytree(before / "model", tmp_path / "source")
     (tmp_path / "source" / "base").rename(tmp_path / "below")
-    for name, more in (
-        ("adapter_config.json", {"base_model_name_or_path": GONE, "revision": "main"}),
-        ("figlang.json", {"base": f"{GONE}@main"}),
-    ):
-        path = tmp_path / "source" / name
-        path.write_text(json.dumps(json.loads(path.read_text()) | more))
+    changed(tmp_path / "source" / "adapter_config.json", base_model_name_or_path=GONE, revision="main")
+    changed(tmp_path / "source" / "figlang.json", base=f"{GONE}@main")
     source = [word for word in words if not word.startswith("model.name_or_path=")]
     return [*source, f"model.name_or_path={tmp_path / 'source'}", f"model.base={tmp_path / 'below'}"]
 
@@ -242,71 +243,47 @@ def test_a_network_without_adapters_has_none_to_continue(
     assert "holds no adapters" in capsys.readouterr().err
 
 
-def test_adapters_over_adapters_are_not_continued(
-    tmp_path: Path,
-    earlier: tuple[Path, list[str]],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    before, words = earlier
-    shutil.copytree(before / "model", tmp_path / "above")
-    settings = json.loads((tmp_path / "above" / "adapter_config.json").read_text())
-    settings["base_model_name_or_path"] = str(before / "model")
-    (tmp_path / "above" / "adapter_config.json").write_text(json.dumps(settings))
-    source = f"model.name_or_path={tmp_path / 'above'}"
-    with pytest.raises(SystemExit):
-        command(monkeypatch, f"run={tmp_path / 'on'}", *words, source, "peft.stack=continue", *LORA)
-    assert "use peft.stack=merge" in capsys.readouterr().err
+def stack(folder: Path, run: Path) -> None:
+    changed(folder / "adapter_config.json", base_model_name_or_path=str(run / "model"))
 
 
-def test_adapters_of_another_input_format_are_not_continued(
-    tmp_path: Path,
-    earlier: tuple[Path, list[str]],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    before, words = earlier
-    shutil.copytree(before / "model", tmp_path / "other")
-    file = tmp_path / "other" / "figlang.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), "format": "joint"}))
-    source = f"model.name_or_path={tmp_path / 'other'}"
-    with pytest.raises(SystemExit):
-        command(monkeypatch, f"run={tmp_path / 'on'}", *words, source, "peft.stack=continue", *LORA)
-    assert "are of the input format joint, not" in capsys.readouterr().err
+def rename_format(folder: Path, run: Path) -> None:
+    changed(folder / "figlang.json", format="joint")
 
 
-def test_adapters_with_an_alpha_of_their_own_in_some_layers_are_not_continued(
-    tmp_path: Path,
-    earlier: tuple[Path, list[str]],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    before, words = earlier
-    shutil.copytree(before / "model", tmp_path / "other")
-    settings = json.loads((tmp_path / "other" / "adapter_config.json").read_text())
-    (tmp_path / "other" / "adapter_config.json").write_text(
-        json.dumps({**settings, "alpha_pattern": {"query": 64}})
-    )
-    source = f"model.name_or_path={tmp_path / 'other'}"
-    with pytest.raises(SystemExit):
-        command(monkeypatch, f"run={tmp_path / 'on'}", *words, source, "peft.stack=continue", *LORA)
-    assert "peft.alpha=8, with others in some layers, not of peft=lora" in capsys.readouterr().err
+def add_alpha(folder: Path, run: Path) -> None:
+    changed(folder / "adapter_config.json", alpha_pattern={"query": 64})
 
 
-def test_adapters_are_not_continued_over_other_weights(
-    tmp_path: Path,
-    earlier: tuple[Path, list[str]],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    before, words = earlier
-    shutil.copytree(before, tmp_path / "other")
-    file = tmp_path / "other" / "model" / "base" / "model.safetensors"
+def move_base(folder: Path, run: Path) -> None:
+    file = folder / "base" / "model.safetensors"
     save_file({name: value + 0.01 for name, value in load_file(file).items()}, file, {"format": "pt"})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (stack, "use peft.stack=merge"),
+        (rename_format, "are of the input format joint, not"),
+        (add_alpha, "peft.alpha=8, with others in some layers, not of peft=lora"),
+        (move_base, "were trained over other weights"),
+    ],
+)
+def test_adapters_with_another_base_or_other_settings_are_not_continued(
+    tmp_path: Path,
+    earlier: tuple[Path, list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    change: Callable[[Path, Path], None],
+    said: str,
+) -> None:
+    before, words = earlier
+    shutil.copytree(before / "model", tmp_path / "other")
+    change(tmp_path / "other", before)
     source = f"model.name_or_path={tmp_path / 'other'}"
     with pytest.raises(SystemExit):
         command(monkeypatch, f"run={tmp_path / 'on'}", *words, source, "peft.stack=continue", *LORA)
-    assert "were trained over other weights" in capsys.readouterr().err
+    assert said in capsys.readouterr().err
 
 
 def test_continued_adapters_are_evaluated_like_others(
