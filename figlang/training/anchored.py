@@ -9,10 +9,8 @@ Shape letters: S scored tokens, B choices, C options.
 
 from collections.abc import Callable, Mapping
 
-import torch
 from torch import Tensor
 
-from figlang.config import MethodConfig
 from figlang.scoring.tree.branching import StringBatch, StringScorer
 from figlang.training.cross_entropy import CrossEntropyModule
 
@@ -48,26 +46,16 @@ class AnchoredModule(CrossEntropyModule):
     The loss by which an epoch is selected has no anchor, so that it can be compared between weights.
     """
 
-    def __init__(
-        self,
-        network: torch.nn.Module,
-        method: MethodConfig,
-        score: StringScorer,
-        steps: int,
-        seed: int,
-        ratio: float = 1.0,
-    ) -> None:
-        super().__init__(network=network, method=method, score=score, steps=steps, seed=seed, ratio=ratio)
-        self._strings, self._anchor = score, ANCHORS[method.anchor]
+    score: StringScorer
 
     def loss(self, batch: StringBatch) -> dict[str, Tensor]:
-        log_probs_S = self._strings.log_probs(self.network, batch)
-        scores_BC = self._strings.scores(log_probs_S, batch)
+        log_probs_S = self.score.log_probs(self.network, batch)
+        scores_BC = self.score.scores(log_probs_S, batch)
         loss = self.chosen(scores_BC, batch.gold, batch.teacher)
         if self.training and (batch.gold >= 0).any():
             known = batch.gold >= 0
-            means_BC = self._strings.means(log_probs_S, batch)[known]
+            means_BC = self.score.means(log_probs_S, batch)[known]
             gold_B = means_BC.gather(1, batch.gold[known][:, None])[:, 0]
             reference_B = None if batch.reference is None else batch.reference[known]
-            loss = loss + self.method.anchor_weight * self._anchor(gold_B, reference_B)
+            loss = loss + self.method.anchor_weight * ANCHORS[self.method.anchor](gold_B, reference_B)
         return self.counted(scores_BC, batch.gold, loss)

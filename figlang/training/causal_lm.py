@@ -5,9 +5,8 @@ The method is that of Liu et al. (2022), §4.1 and §5.1.
 
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from figlang.config import MethodConfig
 from figlang.scoring.tree.branching import StringScorer
 from figlang.training.base import ChoiceModule
 
@@ -18,21 +17,11 @@ class CausalLMModule(ChoiceModule):
     The loss is the mean over the tokens of a batch.
     """
 
-    def __init__(
-        self,
-        network: nn.Module,
-        method: MethodConfig,
-        score: StringScorer,
-        steps: int,
-        seed: int,
-        ratio: float = 1.0,
-    ) -> None:
-        super().__init__(network=network, method=method, score=score, steps=steps, seed=seed, ratio=ratio)
-        self._strings = score
+    score: StringScorer
 
     def cases(self, batch: Any) -> int:
         return len(batch.tokens)
 
     def loss(self, batch: Any) -> dict[str, Tensor]:
-        log_probs_S = self._strings.log_probs(self.network, batch)
+        log_probs_S = self.score.log_probs(self.network, batch)
         return {"loss": -log_probs_S.mean(), "cases": batch.tokens.new_tensor(len(log_probs_S))}

@@ -2,10 +2,7 @@
 
 import csv
 import json
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +16,9 @@ from figlang.models.manifest import Manifest
 from figlang.release import card
 from figlang.reports.figures import prompt_bars, prompt_series
 from figlang.scoring.encode import word
+from figlang.training.causal_lm import CausalLMModule
 from tests import cards
-from tests.running import ROOT, TINY, environment, run, train
+from tests.running import ROOT, TINY, run, train
 from train import main as train_command
 
 CAUSAL = ["model=smollm2", "method.lr=0.001"]
@@ -131,7 +129,9 @@ def test_prompts_are_compared_in_a_figure(trained: Path) -> None:
     ]
 
 
-def test_a_selection_exports_its_best_epoch_and_resumes(tmp_path: Path) -> None:
+def test_a_selection_exports_its_best_epoch_and_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # A rate at which the held-out loss rises soon, so that patience ends the run before its last epoch.
     settings = [
         "model=smollm2",
@@ -153,28 +153,21 @@ def test_a_selection_exports_its_best_epoch_and_resumes(tmp_path: Path) -> None:
         ]
     assert len(losses) == facts["epochs"] < 12, "patience did not end the run: the test shows nothing"
     assert facts["exported_epoch"] == losses.index(min(losses)) + 1 == facts["epochs"] - 2
-    command = [sys.executable, str(ROOT / "train.py"), *TINY, "run=killed", *settings]
-    process = subprocess.Popen(
-        command,
-        cwd=tmp_path,
-        env=environment(tmp_path),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith(f"epoch {facts['epochs'] - 1} of"):
-            break
-    time.sleep(0.1)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    process.stderr.close()
-    assert not (tmp_path / "killed" / "metrics.json").exists(), (
-        "the run finished before it was killed: the test shows nothing"
-    )
+    begin = CausalLMModule.on_train_epoch_start
+
+    def dying(module: CausalLMModule) -> None:
+        if module.current_epoch == facts["epochs"] - 1:
+            raise RuntimeError("killed")
+        begin(module)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CausalLMModule, "on_train_epoch_start", dying)
+        with pytest.raises(RuntimeError, match="killed"):
+            train(tmp_path, "run=killed", *settings)
+    assert (tmp_path / "killed" / "checkpoints" / "last.ckpt").is_file()
     resumed = train(tmp_path, "run=killed", *settings)
     assert resumed.returncode == 0, resumed.stderr
+    assert "resuming from" in resumed.stderr
     weights, again = (
         load_file(tmp_path / name / "model" / "model.safetensors") for name in ("whole", "killed")
     )
