@@ -31,6 +31,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
+from glob import escape
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -348,7 +349,7 @@ def _bring(folder: Path, new: Path) -> None:
 
 def _recover(path: Path) -> None:
     """Bring back an earlier folder, and remove what is unfinished. The caller must hold the folder's lock."""
-    candidates = path.parent.glob(f".{_literal(path.name[:LONGEST])}.*")
+    candidates = path.parent.glob(f".{escape(path.name[:LONGEST])}.*")
     leftovers = [candidate for candidate in candidates if is_unfinished(candidate)]
     # After an interruption between the two renamings, only the earlier folder is whole, under its other name.
     if not path.exists() and (
@@ -361,7 +362,3 @@ def _recover(path: Path) -> None:
         else:
             with suppress(OSError):
                 leftover.unlink()
-
-
-def _literal(name: str) -> str:
-    return re.sub(r"([*?\[])", r"[\1]", name)

@@ -3,6 +3,7 @@
 import logging
 import sys
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 
 import yaml
@@ -111,7 +112,7 @@ def push(config: PushConfig, upload: Upload) -> str:
         api.upload_folder(
             repo_id=config.repo,
             folder_path=upload.folder,
-            allow_patterns=[_literal(file) for file in upload.files],
+            allow_patterns=[escape(file.as_posix()) for file in upload.files],
             commit_message=config.message,
             revision=config.branch,
         )
@@ -135,8 +136,3 @@ def push(config: PushConfig, upload: Upload) -> str:
             f"the hub {constants.ENDPOINT} cannot be reached ({one_line(error)}); check the connection"
         ) from error
     return str(made)
-
-
-def _literal(file: Path) -> str:
-    """A pattern that fits this path only."""
-    return "".join(f"[{char}]" if char in "*?[" else char for char in file.as_posix())
