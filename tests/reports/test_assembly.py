@@ -10,7 +10,6 @@ import pytest
 
 from figlang.commands.describe import counts
 from figlang.commands.report import main
-from figlang.config import PathsConfig
 from figlang.errors import FiglangError
 from figlang.reports import elsewhere, figures, hardness, learning, page, plots
 from figlang.reports.parts import Chapter, Long, Prose, Section
@@ -21,19 +20,9 @@ from figlang.statistics.metrics import Estimate
 from figlang.tables import Mean, Table
 from figlang.tasks import registry as data
 from figlang.types import Prediction, Split
-from tests.report_runs import SAMPLE, report, run, two_runs
+from tests.report_runs import report, run
 
 pytestmark = pytest.mark.drawn
-
-
-@pytest.fixture(scope="module")
-def sample() -> Split:
-    return data.load("validation", SAMPLE, PathsConfig())
-
-
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory, sample: Split) -> Path:
-    return two_runs(tmp_path_factory.mktemp("report"), sample)
 
 
 # The page

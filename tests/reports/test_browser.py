@@ -13,18 +13,7 @@ from figlang.config import DataConfig, PathsConfig
 from figlang.runs.predictions import write_predictions
 from figlang.tasks import registry as data
 from figlang.types import Prediction, Split
-from tests.report_runs import SAMPLE, report, two_runs
-
-
-@pytest.fixture(scope="module")
-def sample() -> Split:
-    return data.load("validation", SAMPLE, PathsConfig())
-
-
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory, sample: Split) -> Path:
-    return two_runs(tmp_path_factory.mktemp("report"), sample)
-
+from tests.report_runs import report
 
 CUT = """return [...document.querySelectorAll('.scroll > table, .panels')].filter((one) => one.getBoundingClientRect().width)
   .filter((one) => one.scrollWidth > innerWidth || one.getBoundingClientRect().right > innerWidth + 1)

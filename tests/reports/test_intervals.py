@@ -3,22 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 import figlang
-from figlang.config import PathsConfig
 from figlang.reports import intervals
-from figlang.tasks import registry
 from figlang.types import Prediction, Split
-from tests.report_runs import SAMPLE, report, run
+from tests.report_runs import report, run
 
 PAIRS = "pairs (clusters of items that depend on each other)"
 SINGLE = "items, each of which is a cluster of its own"
-
-
-@pytest.fixture(scope="module")
-def sample() -> Split:
-    return registry.load("validation", SAMPLE, PathsConfig())
 
 
 def rows(clusters: int, paired: bool = True) -> list[Prediction]:

@@ -4,14 +4,12 @@ import csv
 import json
 from pathlib import Path
 
-from figlang.config import PathsConfig
 from figlang.runs import answered
-from figlang.tasks import registry
-from tests.report_runs import SAMPLE, report, run
+from figlang.types import Split
+from tests.report_runs import report, run
 
 
-def test_accuracy_on_clean_items_stands_beside_the_whole(tmp_path: Path) -> None:
-    sample = registry.load("validation", SAMPLE, PathsConfig())
+def test_accuracy_on_clean_items_stands_beside_the_whole(tmp_path: Path, sample: Split) -> None:
     searched, plain = (tmp_path / name for name in ("searched", "plain"))
     run(searched, sample, 4)
     run(plain, sample, 3, prompt="x")
@@ -30,8 +28,7 @@ def test_accuracy_on_clean_items_stands_beside_the_whole(tmp_path: Path) -> None
     assert without["accuracy, clean items"] == ""
 
 
-def test_what_is_true_of_several_systems_is_said_once(tmp_path: Path) -> None:
-    sample = registry.load("validation", SAMPLE, PathsConfig())
+def test_what_is_true_of_several_systems_is_said_once(tmp_path: Path, sample: Split) -> None:
     for name, every in (("a", 4), ("b", 3), ("c", 5)):
         run(tmp_path / name, sample, every, prompt=name)
     unknown = {"tokens": 9, "items": 1, "scripts": [], "words": []}

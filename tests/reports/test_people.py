@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from figlang.config import PathsConfig
 from figlang.errors import FiglangError
 from figlang.reports import overview, people, verdict
 from figlang.reports.parts import Chapter
@@ -15,14 +14,8 @@ from figlang.statistics import common
 from figlang.statistics.common import Answered, level, majorities, shares
 from figlang.statistics.metrics import accuracy
 from figlang.tables import Table
-from figlang.tasks import registry
 from figlang.types import Split
-from tests.report_runs import SAMPLE, report, run
-
-
-@pytest.fixture(scope="module")
-def sample() -> Split:
-    return registry.load("validation", SAMPLE, PathsConfig())
+from tests.report_runs import report, run
 
 
 def chapter(folder: Path, split: Split, wrong: dict[str, int], items: int | None = None) -> Chapter:

@@ -3,21 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
-from figlang.config import PathsConfig
 from figlang.reports import overview, verdict
 from figlang.reports.parts import Chapter
 from figlang.runs import systems
 from figlang.runs.systems import Pool
-from figlang.tasks import registry
 from figlang.types import Split
-from tests.report_runs import SAMPLE, report, run
-
-
-@pytest.fixture(scope="module")
-def sample() -> Split:
-    return registry.load("validation", SAMPLE, PathsConfig())
+from tests.report_runs import report, run
 
 
 def pools(folder: Path, sample: Split, *wrong: int) -> tuple[Pool, ...]:
