@@ -37,11 +37,10 @@ from typing import Any
 import torch
 from rich.console import Console
 from rich.table import Table
-from torch import nn
-from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, PreTrainedModel
+from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig
 
 from benchmarks.command import in_one_line
-from benchmarks.workloads import ITEMS, workloads
+from benchmarks.workloads import ITEMS, work, workloads
 from figlang.config import ModelConfig
 from figlang.errors import FiglangError
 from figlang.models import gguf, layout, networks
@@ -192,7 +191,7 @@ def figlang(place: str, asked: dict[str, list[Request]], rounds: int, batch: int
         seconds, scored = _rounds(partial(scorer.score, requests), rounds)
         distinct = len(grow(scorer.encoder.encode(requests)[0]).read)
         sums = [float(values.sum()) for values in scored.log_probs]
-        found[name] = Measured(seconds, sums, _work(network, distinct, scored.positions))
+        found[name] = Measured(seconds, sums, work(network, distinct, scored.positions))
     return found
 
 
@@ -305,16 +304,6 @@ def _rounds(run: Callable[[], Any], rounds: int) -> tuple[list[float], Any]:
             torch.cuda.synchronize()
         seconds.append(time.perf_counter() - started)
     return seconds, result
-
-
-def _work(network: PreTrainedModel, tokens: int, positions: int) -> float:
-    """Floating-point operations of the matrix products that cannot be spared."""
-    tables = {id(part.weight) for part in network.modules() if isinstance(part, nn.Embedding)}
-    body: int = sum(
-        p.numel() for p in network.base_model.parameters() if p.dim() == 2 and id(p) not in tables
-    )
-    output: torch.Tensor = network.get_output_embeddings().weight
-    return 2.0 * tokens * body + 2.0 * positions * output.numel()
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from transformers import (
 )
 from transformers.utils.logging import disable_progress_bar
 
+from benchmarks.workloads import work
 from figlang.cpu.memory import keep_freed_memory
 from figlang.scoring.requests import Request
 from figlang.scoring.tree.causal import CausalScorer
@@ -116,19 +117,9 @@ def figlang(precision: str, requests: list[Request]) -> Measured:
     seconds, scored = _timed(partial(scorer.score, requests))
     dtype, sums = PRECISIONS[precision], [float(values.sum()) for values in scored.log_probs]
     distinct = len(grow(scorer.encoder.encode(requests)[0]).read)
-    reached = _work(_networks[precision], distinct, scored.positions) / seconds
+    reached = work(_networks[precision], distinct, scored.positions) / seconds
     rates = product_rate(dtype), product_rate(dtype, kinds=(nn.Linear,))
     return Measured(seconds, sums, scored.tokens, distinct, *(reached / rate for rate in rates))
-
-
-def _work(network: PreTrainedModel, tokens: int, positions: int) -> float:
-    """Floating-point operations of the matrix products that cannot be spared."""
-    embeddings = {id(part.weight) for part in network.modules() if isinstance(part, nn.Embedding)}
-    body: int = sum(
-        p.numel() for p in network.base_model.parameters() if p.dim() == 2 and id(p) not in embeddings
-    )
-    output: torch.Tensor = network.get_output_embeddings().weight
-    return 2.0 * tokens * body + 2.0 * positions * output.numel()
 
 
 def _timed(run: Callable[[], Result]) -> tuple[float, Result]:

@@ -1,6 +1,13 @@
-"""What the benchmark of scoring asks: Fig-QA without and with examples, lettered choices, MUNCH's prompts."""
+"""What the benchmark of scoring asks: Fig-QA without and with examples, lettered choices, MUNCH's prompts.
+
+`work` is what a network has to compute for the answers.
+"""
 
 from collections.abc import Callable
+
+import torch
+from torch import nn
+from transformers import PreTrainedModel
 
 from figlang.config import DataConfig, PathsConfig, PromptConfig, ScoringConfig
 from figlang.scoring.requests import Request
@@ -73,3 +80,13 @@ def workloads(data: str | None, items: dict[str, int], beyond: bool = False) -> 
         "MUNCH": lambda: judgements("MUNCH", ["WOTG33", "GASW55"]),
     }
     return {name: made[name]() for name in items}
+
+
+def work(network: PreTrainedModel, tokens: int, positions: int) -> float:
+    """Floating-point operations of the matrix products that cannot be spared."""
+    tables = {id(part.weight) for part in network.modules() if isinstance(part, nn.Embedding)}
+    body: int = sum(
+        p.numel() for p in network.base_model.parameters() if p.dim() == 2 and id(p) not in tables
+    )
+    output: torch.Tensor = network.get_output_embeddings().weight
+    return 2.0 * tokens * body + 2.0 * positions * output.numel()
