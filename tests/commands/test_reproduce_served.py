@@ -165,42 +165,6 @@ def test_munch_is_judged_by_letters_of_a_chat(here: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("able", "arguments", "message"),
-    [
-        (
-            {"completes": False},
-            [],
-            "this endpoint can do scoring=letter (figlang evaluate)",
-        ),
-        (
-            {},
-            ["prompt.reply=greedy"],
-            "a served model can judge by log-probabilities (prompt.reply=letter)",
-        ),
-        (
-            {},
-            ["one_by_one=2"],
-            "one_by_one= measures the time that a local network saves",
-        ),
-        ({}, ["scoring=letter", "prompt.k=2"], "prompt.k changes no judgement"),
-    ],
-)
-def test_judgements_that_cannot_be_had_are_refused(
-    here: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    able: dict[str, Any],
-    arguments: list[str],
-    message: str,
-) -> None:
-    with serving(Stub(**able)) as stub:
-        with pytest.raises(SystemExit):
-            run(munch_judge_command, monkeypatch, stub, *JUDGED, *arguments)
-        assert not stub.seen
-    assert message in refused(capsys)
-
-
-@pytest.mark.parametrize(
     ("reply", "word"),
     [("Rose", "Rose"), ('"head-office".', "head-office"), ("a word", ""), ("", ""), ("<think>Rose", "")],
 )
@@ -208,29 +172,39 @@ def test_one_word_is_all_of_a_reply(reply: str, word: str) -> None:
     assert one_word(reply) == word
 
 
+JUDGING, RANKING = (munch_judge_command, JUDGED), (munch_generate_command, MUNCH)
+
+
 @pytest.mark.parametrize(
-    ("able", "arguments", "message"),
+    ("asking", "able", "arguments", "message"),
     [
-        ({}, ["rank=word"], "rank=word needs a local network"),
-        ({}, ["candidates=words.txt"], "candidates= changes nothing under rank=first_token"),
+        (JUDGING, {"completes": False}, [], "this endpoint can do scoring=letter (figlang evaluate)"),
+        (JUDGING, {}, ["prompt.reply=greedy"], "can judge by log-probabilities (prompt.reply=letter)"),
+        (JUDGING, {}, ["one_by_one=2"], "one_by_one= measures the time that a local network saves"),
+        (JUDGING, {}, ["scoring=letter", "prompt.k=2"], "prompt.k changes no judgement"),
+        (RANKING, {}, ["rank=word"], "rank=word needs a local network"),
+        (RANKING, {}, ["candidates=words.txt"], "candidates= changes nothing under rank=first_token"),
         (
+            RANKING,
             {"ranks": False},
             ["max_rank=5"],
             "shows no likeliest tokens (logprobs); leave form=, rank= and max_rank= out",
         ),
-        ({"ranks": False, "chats": False}, [], "figlang generate works with this endpoint"),
+        (RANKING, {"ranks": False, "chats": False}, [], "figlang generate works with this endpoint"),
     ],
 )
-def test_ranks_that_cannot_be_had_are_refused(
+def test_judgements_and_ranks_that_cannot_be_had_are_refused(
     here: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    asking: tuple[Any, list[str]],
     able: dict[str, Any],
     arguments: list[str],
     message: str,
 ) -> None:
+    command, words = asking
     with serving(Stub(**able)) as stub:
         with pytest.raises(SystemExit):
-            run(munch_generate_command, monkeypatch, stub, *MUNCH, *arguments)
+            run(command, monkeypatch, stub, *words, *arguments)
         assert not stub.seen
     assert message in refused(capsys)
