@@ -17,6 +17,7 @@ from figlang.scoring.adapted import has_layers
 from figlang.scoring.tree.causal import CausalScorer
 from tests import causal_models
 from tests.models.test_checkpoint import TEXTS
+from tests.sampled import sampled
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),  # peft's advice about its kinds
@@ -88,7 +89,11 @@ def expected(network: Any, ids: list[int], start: int) -> list[float]:
     return [float(logs[place - 1, ids[place]]) for place in range(start, len(ids))]
 
 
-@pytest.mark.parametrize(("kind", "settings"), [*MERGED.items(), *APART.items()])
+# figlang merges every kind of MERGED in one way. These change weights, activations, norms, and embeddings.
+VARIED = [(kind, MERGED[kind]) for kind in ("ADALORA", "IA3", "LN_TUNING", "OFT", "TRAINABLE_TOKENS", "VERA")]
+
+
+@pytest.mark.parametrize(("kind", "settings"), [*sampled(MERGED.items(), *VARIED), *APART.items()])
 def test_a_causal_network_scores_as_plain_peft_does(
     tmp_path: Path, kind: str, settings: dict[str, Any]
 ) -> None:
