@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 from evaluate import main as evaluate_command
 from figlang.commands.average import main as average_command
 from tests.running import TINY
+from tests.sampled import sampled
 from train import main as train_command
 
 LORA = ["peft=lora", "peft.r=4", "peft.alpha=8", "peft.dropout=0"]
@@ -150,6 +151,11 @@ def test_merged_adapters_are_exported_as_a_whole_network(
     assert not (tmp_path / "whole" / "model" / "adapter_config.json").exists()
 
 
+# Checks that know nothing of the format.
+ONE_FORMAT = pytest.mark.parametrize("earlier", sampled(FORMATS, "pair"), indirect=True)
+
+
+@ONE_FORMAT
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -260,6 +266,7 @@ def move_base(folder: Path, run: Path) -> None:
     save_file({name: value + 0.01 for name, value in load_file(file).items()}, file, {"format": "pt"})
 
 
+@ONE_FORMAT
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -18,7 +18,6 @@ from figlang.scoring import choices
 from figlang.statistics import metrics
 from figlang.tasks.miqa.prompts import PROMPTS
 from figlang.tasks.miqa.table3 import Table3, Table3Config
-from tests.causal_models import network, tokenizer
 from tests.reproducing import miqa_table3 as table_command
 
 TINY = [
@@ -29,14 +28,6 @@ TINY = [
     "trainer=cpu",
     "trainer.progress=false",
 ]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("model") / "tiny"
-    network("llama", max_position_embeddings=2048).save_pretrained(path)
-    tokenizer().save_pretrained(path)
-    return path
 
 
 def composed(*words: str) -> Table3Config:

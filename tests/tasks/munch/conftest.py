@@ -8,16 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.causal_models import network, tokenizer
 from tests.tasks.munch.commands import SAMPLE, TINY, Run
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("model") / "tiny"
-    network("llama", max_position_embeddings=2048).save_pretrained(path)
-    tokenizer().save_pretrained(path)
-    return path
 
 
 @pytest.fixture
