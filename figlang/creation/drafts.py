@@ -94,13 +94,14 @@ def _check_header(path: Path, header: tuple[str, ...], missing: list[str]) -> No
 
 
 def _noted(path: Path, notes: Iterable[str]) -> Iterator[Fault]:
-    """What the reader of a file noted, by the row that it is about, if there is one."""
+    """What the reader of a file noted, by the rows that it is about, if there are any."""
     for note in notes:
-        found = re.match(r".+? row (\d+): ", note)
+        found = re.match(r".+?(?: row |, each of rows )(\d+(?:, \d+)*): ", note)
         if found is None:
             yield Fault(path.name, "file", note.removeprefix(f"{path.name}: "))
         else:
-            yield Fault(f"row {found[1]}", "file", note[found.end() :])
+            for row in found[1].split(", "):
+                yield Fault(f"row {row}", "file", note[found.end() :])
 
 
 def _pairs(path: Path) -> Drafts:

@@ -38,8 +38,9 @@ class Problems:
 
     path: Path
     strict: bool
-    _notes: list[str] = field(default_factory=list)
-    _of_rows: list[str] = field(default_factory=list)
+    # Sentences, and problems of rows as (what, remedy), each at the place of its first row.
+    _notes: list[str | tuple[str, str]] = field(default_factory=list)
+    _rows: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     # By remedy: the number of problems, and the first and last row of those that are not kept in full.
     _counts: dict[str, int] = field(default_factory=dict)
     _more: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -55,17 +56,27 @@ class Problems:
         Raises:
             FiglangError: In strict mode.
         """
-        where = self.path.name if row is None else f"{self.path.name} row {row}"
-        message = f"{where}: {what}; {remedy}"
         if self.strict:
+            message = self._message([] if row is None else [row], what, remedy)
             raise FiglangError(f"{message} (data.strict=true refuses the file; {self.path})")
         self._counts[remedy] = self._counts.get(remedy, 0) + 1
         if row is not None and self._counts[remedy] > NOTED:
             self._more[remedy] = (self._more.get(remedy, (row, row))[0], row)
             return
-        self._notes.append(message)
-        if row is not None:
-            self._of_rows.append(message)
+        if row is None:
+            self._notes.append(self._message([], what, remedy))
+        elif (problem := (what, remedy)) in self._rows:
+            self._rows[problem].append(row)
+        else:
+            self._rows[problem] = [row]
+            self._notes.append(problem)
+
+    def _message(self, rows: Sequence[int], what: str, remedy: str) -> str:
+        if len(rows) > 1:
+            where = f"{self.path.name}, each of rows {', '.join(map(str, rows))}"
+        else:
+            where = " row ".join([self.path.name, *map(str, rows)])
+        return f"{where}: {what}; {remedy}"
 
     def note(self, sentence: str) -> None:
         """Record a fact that is not a problem. Strict mode accepts it."""
@@ -73,13 +84,17 @@ class Problems:
 
     @property
     def found(self) -> list[str]:
-        """The notes: of each kind of problem, the first NOTED and one note that counts the others."""
+        """The notes. Rows with the same problem are one note. It names the first NOTED rows of a kind, and
+        one more note counts the others."""
+        notes = [
+            note if isinstance(note, str) else self._message(self._rows[note], *note) for note in self._notes
+        ]
         more = [
             f"{self.path.name}: {self._counts[remedy] - NOTED} more such rows, from row {first} to row "
             f"{last}; {remedy}"
             for remedy, (first, last) in self._more.items()
         ]
-        return [*self._notes, *more]
+        return [*notes, *more]
 
     def nothing_usable(self, otherwise: str) -> FiglangError:
         """The error for a file without a usable row.
@@ -90,9 +105,8 @@ class Problems:
         Returns:
             An error with the first problem of a row, or else of the file, or else `otherwise`.
         """
-        return FiglangError(
-            f"{self.path}: no usable row; {next(iter(self._of_rows + self._notes), otherwise)}"
-        )
+        first = next((self._message(rows[:1], *problem) for problem, rows in self._rows.items()), None)
+        return FiglangError(f"{self.path}: no usable row; {first or next(iter(self.found), otherwise)}")
 
 
 def read_csv(path: Path, required: Sequence[str], problems: Problems) -> list[Row]:

@@ -69,6 +69,17 @@ def test_columns_that_cannot_be_guessed_are_named_where_create_takes_them(tmp_pa
         drafts.read(path)
 
 
+def test_rows_with_the_same_fault_are_faults_each(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    lines = [
+        '{"context": "a", "options": ["x", "y"], "gold": 0}',
+        *['{"context": "", "options": ["x", "y"]}'] * 2,
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    faults = drafts.read(path).faults
+    assert [fault.place for fault in faults if "empty context" in fault.what] == ["row 2", "row 3"]
+
+
 def test_what_a_reader_notes_has_its_row(tmp_path: Path) -> None:
     path = table(tmp_path / "f.csv", rows(2))
     with path.open("a", encoding="utf-8") as file:

@@ -130,3 +130,18 @@ class TestNoReaderCanRepair:
         message = self.refusal(table(tmp_path, b'a,b\n1,2\n3,"4\n5,6\n7,8\n'), strict)
         assert "not valid CSV" in message
         assert "check its quotes" in message
+
+
+def test_rows_with_the_same_problem_are_one_note(tmp_path: Path) -> None:
+    problems = Problems(tmp_path / "mine.csv", strict=False)
+    problems.add(5, "has no partner", "put pairs together")
+    problems.add(6, "has two equal endings", "correct an ending")
+    problems.add(6, "has no partner", "put pairs together")
+    for row in range(7, 40):
+        problems.add(row, "has no partner", "put pairs together")
+    first, other, more = problems.found
+    assert first.startswith("mine.csv, each of rows 5, 6, 7, 8, ")
+    assert first.endswith(", 29: has no partner; put pairs together")
+    assert other == "mine.csv row 6: has two equal endings; correct an ending"
+    assert more == "mine.csv: 10 more such rows, from row 30 to row 39; put pairs together"
+    assert str(problems.nothing_usable("")).endswith("mine.csv row 5: has no partner; put pairs together")

@@ -1,6 +1,7 @@
 """The published Fig-QA files: counts recomputed from them, their defects, and what leaks from one into
 another."""
 
+import re
 from collections import Counter
 from functools import cache
 from itertools import pairwise
@@ -84,19 +85,23 @@ def test_published_files_without_defects_have_no_notes(figqa_root: str, name: st
     assert published(figqa_root, *SPLITS[name]).notes == ()
 
 
+def _noted(split: Split, what: str) -> list[str]:
+    """The ids of the rows of a note."""
+    (note,) = [note for note in split.notes if what in note]
+    return [f"train_xl-{row}" for row in re.findall(r"\d+", note.partition(":")[0])]
+
+
 def test_the_large_training_file_has_eight_noted_rows_with_equal_endings(figqa_root: str) -> None:
     split = published(figqa_root, "train", "large")
     equal = [item.id for item in split.items if item.options[0] == item.options[1]]
-    noted = [note for note in split.notes if "endings are equal" in note]
     assert len(equal) == 8
-    assert [f"train_xl-{note.split()[2].rstrip(':')}" for note in noted] == equal
+    assert _noted(split, "endings are equal") == equal
 
 
 def test_the_two_orphans_of_the_large_training_file_are_kept_and_noted(figqa_root: str) -> None:
     split = published(figqa_root, "train", "large")
     orphans = [members[0] for members in groups(split) if len(members) == 1]
-    noted = [note for note in split.notes if "no partner" in note]
-    assert [f"train_xl-{note.split()[2].rstrip(':')}" for note in noted] == orphans
+    assert _noted(split, "no partner") == orphans
 
 
 def test_strict_takes_the_published_files_with_their_known_defects_but_no_changed_copy(
