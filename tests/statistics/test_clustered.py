@@ -11,7 +11,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from figlang.statistics import clustered
 from figlang.statistics.clustered import DIFFERENCE, SHARE, Ratios, Support
-from figlang.statistics.contrast import contrast
+from figlang.statistics.contrast import contrast, weighted_sum
 from figlang.statistics.metrics import ratio
 from figlang.statistics.seeds import Seeds
 
@@ -179,6 +179,28 @@ def test_a_class_that_is_right_throughout_still_has_a_width() -> None:
     sizes = np.repeat([[1.0, 0.0], [0.0, 1.0]], 30, axis=0)
     (low, high), _ = contrast(sizes.copy(), sizes)
     assert low < -0.05 < 0.05 < high
+
+
+def test_a_sum_of_weights_one_and_minus_one_is_the_difference_of_independent_shares() -> None:
+    hits, sizes = np.zeros((150, 2)), np.zeros((150, 2))
+    hits[:56, 0], hits[70:118, 1] = 1, 1
+    sizes[:70, 0], sizes[70:, 1] = 1, 1
+    found = contrast(hits, sizes)
+    sides = [Ratios.of(hits[:70, 0], sizes[:70, 0]), Ratios.of(hits[70:, 1], sizes[70:, 1])]
+    value, *rest = weighted_sum(Ratios.stacked(sides), (1, -1))
+    assert value == pytest.approx(0.2)
+    assert rest[0] == pytest.approx(found[0])
+    assert rest[1] == pytest.approx(found[1], rel=1e-3)
+
+
+def test_the_mean_of_equal_shares_is_as_sure_as_their_number_allows() -> None:
+    hits, sizes = drawn(0, 400, 1)
+    one = Ratios.of(hits, sizes)
+    (low,), (high,) = one.intervals()
+    value, ends, p = weighted_sum(Ratios.stacked([one] * 4), [1 / 4] * 4, null=float(low) - 0.001)
+    assert value == pytest.approx(float(one.values[0]))
+    assert ends == pytest.approx((value - (value - low) / 2, value + (high - value) / 2))
+    assert p < 0.001, "the null is twice as far from the mean as its lower end"
 
 
 def test_seeds_that_are_all_alike_add_nothing() -> None:

@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
+from figlang.statistics.comparison import Difference
+from figlang.statistics.metrics import Estimate
+from figlang.tables import Mean
 from figlang.tasks import registry
 from figlang.tasks.mabl import languages, reading
 from figlang.types import Prediction
@@ -67,22 +71,58 @@ def test_an_unknown_language_is_refused() -> None:
         load("validation", "fr", Path("nowhere"))
 
 
-def test_the_table_has_the_mean_of_languages_and_their_distance_to_english() -> None:
-    def row(name: str, right: bool) -> Prediction:
-        return Prediction(name, name, 0 if right else 1, (1.0, 0.0))
-
-    answers = {"English": (True, True), "Hindi": (True, False), "Yoruba": (False, False, True, True, True)}
+def answered(answers: dict[str, tuple[bool, ...]]) -> tuple[list[Prediction], dict[str, tuple[str]]]:
+    """Predictions of a system that is right where `answers` says so, and the language of each item."""
     rows, language = [], {}
     for name, each in answers.items():
         for number, right in enumerate(each):
-            rows.append(row(f"{name}-{number}", right))
-            language[f"{name}-{number}"] = (name,)
+            row = f"{name}-{number}"
+            rows.append(Prediction(row, row, 0, (1.0, 0.0) if right else (0.0, 1.0)))
+            language[row] = (name,)
+    return rows, language
+
+
+def test_the_table_has_the_mean_of_languages_and_their_distance_to_english() -> None:
+    answers = {
+        "English": (True,) * 9 + (False,),
+        "Hindi": (True, False) * 20,
+        "Yoruba": (False, False, True, True, True) * 4,
+    }
+    rows, language = answered(answers)
     made = languages.table([("system", [rows])], language)
-    assert made.columns == ("system", "English", "Hindi", "Yoruba", "mean", "distance to English")
-    *_, mean, distance = made.rows[0]
-    # By hand: Hindi 1/2 and Yoruba 3/5 have the mean 55 per cent; English has 100.
-    assert getattr(mean, "value", None) == pytest.approx(0.55)
-    assert distance == "-45.0"
+    assert made.columns == (
+        "system",
+        "English",
+        "Hindi",
+        "Yoruba",
+        "mean of the other 2",
+        "distance to English",
+    )
+    _, english, hindi, yoruba, mean, distance = made.rows[0]
+    assert isinstance(english, Estimate)
+    assert isinstance(hindi, Estimate)
+    assert isinstance(yoruba, Estimate)
+    assert isinstance(mean, Estimate)
+    assert isinstance(distance, Difference)
+    # By hand: Hindi 1/2 and Yoruba 3/5 have the mean 55 per cent; English has 90.
+    assert (mean.value, mean.n) == (pytest.approx(0.55), 60)
+    assert mean.low == pytest.approx(0.55 - np.hypot(0.5 - hindi.low, 0.6 - yoruba.low) / 2)
+    assert mean.chance == 0.5
+    assert mean.p is not None
+    assert mean.p > 0.3
+    assert (distance.value, distance.n) == (pytest.approx(-0.35), 70)
+    assert distance.high == pytest.approx(-0.35 + np.hypot(mean.high - 0.55, 0.9 - english.low))
+    assert "without English" in made.notes[0]
+
+
+def test_the_mean_of_several_seeds_has_their_deviation() -> None:
+    one, language = answered({"Hindi": (True, False), "Yoruba": (True, True)})
+    other, _ = answered({"Hindi": (False, False), "Yoruba": (True, False)})
+    made = languages.table([("system", [one, other])], language)
+    assert made.columns[-1] == "mean of 2"
+    # By hand: the means of the seeds are 3/4 and 1/4.
+    assert made.rows[0][-1] == Mean(0.5, pytest.approx(np.sqrt(0.125)))
+    assert languages.SEEDS in made.notes
 
 
 COUNTS = {"en": 1094, "hi": 998, "id": 1140, "jv": 600, "kn": 942, "su": 600, "sw": 1098, "yo": 730}
