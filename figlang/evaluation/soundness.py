@@ -15,12 +15,13 @@ from transformers import PreTrainedTokenizerBase
 from figlang.errors import FiglangError, NonFiniteError
 from figlang.models.checkpoint import Served
 from figlang.models.hosted.opened import Hosted, Opened
+from figlang.runs.legibility import COUNTS, UNFAMILIAR
 from figlang.types import Item
 
 log = logging.getLogger("figlang")
 
 TOGETHER = 4096  # items whose texts are tokenised at a time, which bounds the memory
-UNFAMILIAR = 0.1  # share of unknown tokens above which choices say little
+LANGUAGE = "language"  # the attribute of items by which texts are counted
 
 
 @contextmanager
@@ -107,17 +108,69 @@ def unknown_tokens(tokenizer: PreTrainedTokenizerBase, items: Sequence[Item]) ->
 
 def _script(letter: str) -> str:
     # The first word of a letter's name is its script: KANNADA LETTER KA, CJK UNIFIED IDEOGRAPH-4E00.
-    return unicodedata.name(letter, "UNNAMED").split()[0].capitalize()
+    name = unicodedata.name(letter, "UNNAMED").split()[0]
+    return name if name == "CJK" else name.capitalize()
+
+
+def tokens_by_language(
+    tokenizer: PreTrainedTokenizerBase, items: Sequence[Item]
+) -> dict[str, dict[str, int]]:
+    """Count how the tokenizer reads the texts of each language.
+
+    Args:
+        tokenizer: The tokenizer of the model.
+        items: Items. Their language is the attribute `language`, or else the script of most of their letters.
+
+    Returns:
+        By language: the tokens, the unknown ones among them, the characters without spaces, and the accents
+        and vowel signs that the tokenizer leaves out. Empty for a tokenizer that is written in Python.
+    """
+    if not getattr(tokenizer, "is_fast", False):
+        return {}
+    backend = tokenizer.backend_tokenizer
+    counts: dict[str, Counter[str]] = {}
+    for start in range(0, len(items), TOGETHER):
+        texts = [(text, _language(item)) for item in items[start : start + TOGETHER] for text in item.texts]
+        encodings = backend.encode_batch([text for text, _ in texts], add_special_tokens=False)
+        for (text, language), encoding in zip(texts, encodings, strict=True):
+            count = counts.setdefault(language, Counter(tokens=0, unknown=0, characters=0, dropped=0))
+            count["tokens"] += len(encoding.ids)
+            count["unknown"] += encoding.ids.count(tokenizer.unk_token_id)
+            count["characters"] += len("".join(unicodedata.normalize("NFC", text).split()))
+            if backend.normalizer is not None and not text.isascii():
+                count["dropped"] += max(0, _marks(text) - _marks(backend.normalizer.normalize_str(text)))
+    return {language: dict(count) for language, count in sorted(counts.items()) if count["characters"]}
+
+
+def _language(item: Item) -> str:
+    if named := item.attributes.get(LANGUAGE):
+        return named[0]
+    scripts = Counter(_script(letter) for text in item.texts for letter in text if letter.isalpha())
+    return scripts.most_common(1)[0][0] if scripts else "no letters"
+
+
+def _marks(text: str) -> int:
+    return sum(unicodedata.category(character)[0] == "M" for character in unicodedata.normalize("NFD", text))
 
 
 def texts(loaded: Opened, items: Sequence[Item]) -> dict[str, Any]:
-    """The part `unknown_tokens` of metrics.json, with a warning if the tokenizer does not know the texts.
+    """The parts of metrics.json about the tokenizer, with a warning if it does not know the texts.
 
-    Empty for a served model, whose tokenizer is not here, and for a tokenizer that knows every text.
+    Args:
+        loaded: The model.
+        items: The evaluated items.
+
+    Returns:
+        `tokens_by_language`, and `unknown_tokens` if the tokenizer can have such. Empty for a served model,
+        whose tokenizer is not here.
     """
-    counts = None if isinstance(loaded, Served) else unknown_tokens(loaded.tokenizer, items)
-    if counts is None:
+    if isinstance(loaded, Served):
         return {}
+    by_language = tokens_by_language(loaded.tokenizer, items)
+    beside = {COUNTS: by_language} if by_language else {}
+    counts = unknown_tokens(loaded.tokenizer, items)
+    if counts is None:
+        return beside
     # A few are said once, below the result.
     if counts.unknown and counts.unknown >= UNFAMILIAR * counts.tokens:
         counted = (
@@ -138,4 +191,4 @@ def texts(loaded: Opened, items: Sequence[Item]) -> dict[str, Any]:
         "scripts": list(counts.scripts),
         "words": list(counts.words),
     }
-    return {"unknown_tokens": about}
+    return {"unknown_tokens": about} | beside

@@ -349,6 +349,7 @@ class Document(TypedDict, total=False):
     clean: Clean
     contamination: Overlaps
     unknown_tokens: UnknownTokens
+    tokens_by_language: dict[str, dict[str, Count]]
     three_way: ThreeWay
     replies: Replies
     usage: Usage

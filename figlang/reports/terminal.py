@@ -15,7 +15,7 @@ from figlang.files import stored
 from figlang.machine.printing import printable
 from figlang.machine.several import one_of_several
 from figlang.reports import pairs, spending
-from figlang.runs import recomputed
+from figlang.runs import legibility, recomputed
 from figlang.statistics.clustered import FEW
 from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate, as_row, spread
@@ -140,7 +140,7 @@ def in_a_line(content: Mapping[str, Any]) -> str:
 
 
 def cautions(content: Mapping[str, Any]) -> list[str]:
-    """Warnings about the items of a metrics.json: ties, and tokens that the tokenizer does not know."""
+    """Warnings about the items of a metrics.json: ties, and texts that the tokenizer reads badly."""
     lines = []
     for name, part in (("", "metrics"), ("backward ", "backward")):
         ties, items = content.get(part, {}).get("ties", 0), content.get(part, {}).get("items", 0)
@@ -158,7 +158,7 @@ def cautions(content: Mapping[str, Any]) -> list[str]:
         examples = f", {', '.join(map(repr, words))} for example" if (words := unknown.get("words")) else ""
         scripts = f" Their script: {', '.join(unknown['scripts'])}." if unknown["scripts"] else ""
         lines.append(f"The tokenizer does not know {where}{examples}.{scripts}")
-    return lines
+    return lines + legibility.sentences(content)
 
 
 def _add_parts(table: Table, accuracy_by: Mapping[str, Any], items: int) -> None:

@@ -198,9 +198,27 @@ def test_unknown_tokens_are_counted_by_item_and_script() -> None:
     ]
     found = soundness.unknown_tokens(tokenizer, items)
     assert found is not None
-    assert (found.unknown, found.items, found.scripts) == (3, 2, ("Kannada", "Cjk"))
+    assert (found.unknown, found.items, found.scripts) == (3, 2, ("Kannada", "CJK"))
     assert KANNADA[:2] in found.words, "as the tokenizer normalises it"
     assert soundness.unknown_tokens(causal_models.tokenizer(), items) is None, "bytes know every text"
+
+
+def test_tokens_are_counted_by_language_or_script() -> None:
+    words, in_bytes = train_tokenizer(["the river ran"], 64), causal_models.tokenizer()
+    items = [
+        Item("a", "a", "the river", ("ran", "the"), 0),
+        Item("b", "b", KANNADA, (KANNADA, KANNADA * 2), 0),
+        Item("c", "c", "the caf\u00e9", ("\u1eb9\u0301", "the"), 0, {"language": ("Yoruba",)}),
+    ]
+    found = soundness.tokens_by_language(words, items)
+    assert list(found) == ["Kannada", "Latin", "Yoruba"]
+    assert found["Latin"] == {"tokens": 4, "unknown": 0, "characters": 14, "dropped": 0}
+    assert found["Kannada"]["characters"] == 4 * len(KANNADA)
+    assert found["Kannada"]["unknown"] == found["Kannada"]["tokens"]
+    # By hand: the accent of é, and the dot below and the accent of ẹ́.
+    assert found["Yoruba"]["dropped"] == 3
+    spelled = soundness.tokens_by_language(in_bytes, items)["Kannada"]
+    assert (spelled["tokens"], spelled["unknown"]) == (len((KANNADA * 4).encode()), 0)
 
 
 def test_ties_by_unknown_tokens_are_said_in_terminal_metrics_and_report(
@@ -226,6 +244,7 @@ def test_ties_by_unknown_tokens_are_said_in_terminal_metrics_and_report(
     assert content["metrics"]["ties"] == items > 0
     assert content["unknown_tokens"]["items"] == items
     assert content["unknown_tokens"]["scripts"] == ["Kannada"]
+    assert list(content["tokens_by_language"]) == ["Kannada"]
     assert "does not know the script (Kannada)" in caplog.text
     assert f"{items} of {items} choices are ties" in capsys.readouterr().out
     monkeypatch.setattr("sys.argv", ["report", "out", "output=page"])

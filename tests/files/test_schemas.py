@@ -36,6 +36,7 @@ WRONG: dict[str, Any] = {
 QUICK = ("an object", "a text")
 SHOWN_IN_TABLES = (
     *("metrics", "backward", "blind", "gain", "clean", "contamination", "unknown_tokens", "health"),
+    "tokens_by_language",
     *("signature", "model", "data_name", "split", "task", "published_file", "seed"),
 )
 ITEMS = 20
@@ -61,6 +62,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "contamination": overlap.check(split, [("figqa_sample", "validation", split)]),
         "health": [{"code": "collapsed", "epoch": 1, "message": "it stayed at chance"}],
         "unknown_tokens": {"tokens": 9, "unknown": 2, "items": 1, "scripts": ["Kannada"]},
+        "tokens_by_language": {
+            "Kannada": {"tokens": 9, "unknown": 2, "characters": 8, "dropped": 1},
+        },
         "training": {"items": 9, "epochs": 2, "steps": 4, "precision": "32-true", "selection": "none"},
     }
     (folder / "metrics.json").write_text(json.dumps(content))

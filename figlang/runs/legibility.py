@@ -1,0 +1,53 @@
+"""How a tokenizer reads the texts of each language, from the counts in metrics.json, as sentences."""
+
+from collections.abc import Mapping
+from typing import Any
+
+COUNTS = "tokens_by_language"  # the part of metrics.json
+UNFAMILIAR = 0.1  # share of unknown tokens, or of dropped marks, above which choices say little
+LISTED = 5
+
+
+def sentences(content: Mapping[str, Any]) -> list[str]:
+    """Say which languages a tokenizer reads badly.
+
+    Args:
+        content: A metrics.json.
+
+    Returns:
+        At most a sentence for each of three reasons: unknown tokens, bytes in place of characters, and marks
+        that are left out.
+    """
+    found: Mapping[str, Mapping[str, int]] = content.get(COUNTS, {})
+    lines = []
+    # With one language, the sentence about all tokens says it.
+    if len(found) > 1 and (many := _above(found, "unknown", "tokens", UNFAMILIAR)):
+        named = _listed({name: f"{100 * share:.0f} %" for name, share in many.items()})
+        lines.append(f"The share of unknown tokens is large in {named}. Choices there say little.")
+    if many := _above(found, "tokens", "characters", 1):
+        named = _listed({name: f"{share:.1f}" for name, share in many.items()})
+        lines.append(
+            f"The tokenizer spells {named} in bytes: the numbers are its tokens for a character. The model "
+            "was probably not trained on these texts, so choices there say little."
+        )
+    if many := _above(found, "dropped", "characters", UNFAMILIAR):
+        named = _listed({name: f"{100 * share:.0f} of 100 characters" for name, share in many.items()})
+        lines.append(f"The tokenizer drops accents and vowel signs of {named}.")
+    return lines
+
+
+def _above(
+    found: Mapping[str, Mapping[str, int]], counted: str, among: str, least: float
+) -> dict[str, float]:
+    """The languages in which one count is more than `least` times another, the largest ratio first."""
+    ratios = {name: each.get(counted, 0) / each[among] for name, each in found.items() if each.get(among)}
+    ordered = sorted(ratios.items(), key=lambda named: (-named[1], named[0]))
+    return {name: ratio for name, ratio in ordered if ratio > least}
+
+
+def _listed(numbers: Mapping[str, str]) -> str:
+    named = [f"{name} ({number})" for name, number in list(numbers.items())[:LISTED]]
+    more = len(numbers) - len(named)
+    if more:
+        named.append(f"{more} more")
+    return " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))

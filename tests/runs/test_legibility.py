@@ -1,0 +1,36 @@
+"""Laws of figlang/runs/legibility.py: sentences name the languages that a tokenizer reads badly."""
+
+from figlang.runs.legibility import sentences
+
+
+def told(**counts: tuple[int, int, int, int]) -> list[str]:
+    names = ("tokens", "unknown", "characters", "dropped")
+    return sentences(
+        {"tokens_by_language": {name: dict(zip(names, each, strict=True)) for name, each in counts.items()}}
+    )
+
+
+def test_texts_that_are_read_well_are_not_mentioned() -> None:
+    assert told(English=(30, 0, 100, 0), Spanish=(60, 1, 100, 3), Chinese=(100, 0, 100, 0)) == []
+    assert sentences({}) == []
+
+
+def test_a_language_of_many_unknown_tokens_is_named_beside_others() -> None:
+    (line,) = told(English=(900, 0, 1000, 0), Kannada=(100, 98, 1000, 0))
+    assert line.startswith("The share of unknown tokens is large in Kannada (98 %).")
+    assert told(Kannada=(100, 98, 1000, 0)) == [], "the sentence about all tokens says it"
+
+
+def test_languages_with_more_tokens_than_characters_are_spelled_in_bytes() -> None:
+    (line,) = told(English=(30, 0, 100, 0), Hindi=(147, 0, 100, 0), Kannada=(311, 0, 100, 0))
+    assert line.startswith("The tokenizer spells Kannada (3.1) and Hindi (1.5) in bytes:")
+
+
+def test_dropped_marks_are_told_as_a_share_of_characters() -> None:
+    (line,) = told(Hindi=(80, 0, 100, 30))
+    assert line == "The tokenizer drops accents and vowel signs of Hindi (30 of 100 characters)."
+
+
+def test_a_long_list_is_cut() -> None:
+    (line,) = told(**{f"Language{number}": (200, 0, 100, 0) for number in range(8)})
+    assert "Language4 (2.0) and 3 more in bytes" in line
