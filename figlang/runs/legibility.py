@@ -31,7 +31,7 @@ def sentences(content: Mapping[str, Any]) -> list[str]:
             "was probably not trained on these texts, so choices there say little."
         )
     if many := _above(found, "dropped", "characters", UNFAMILIAR):
-        named = _listed({name: f"{100 * share:.0f} of 100 characters" for name, share in many.items()})
+        named = _listed({name: f"{100 * share:.0f} marks for 100 characters" for name, share in many.items()})
         lines.append(f"The tokenizer drops accents and vowel signs of {named}.")
     return lines
 

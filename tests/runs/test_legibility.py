@@ -28,7 +28,7 @@ def test_languages_with_more_tokens_than_characters_are_spelled_in_bytes() -> No
 
 def test_dropped_marks_are_told_as_a_share_of_characters() -> None:
     (line,) = told(Hindi=(80, 0, 100, 30))
-    assert line == "The tokenizer drops accents and vowel signs of Hindi (30 of 100 characters)."
+    assert line == "The tokenizer drops accents and vowel signs of Hindi (30 marks for 100 characters)."
 
 
 def test_a_long_list_is_cut() -> None:
