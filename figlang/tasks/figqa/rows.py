@@ -9,11 +9,13 @@ from pathlib import Path
 from figlang.errors import FiglangError
 from figlang.files.rows import Problems, csv_rows, read_json_lines
 from figlang.files.rows import Row as FileRow
+from figlang.text import damaged
 from figlang.text.amounts import form
 from figlang.text.tidying import plain, same
 from figlang.types import Item
 
-COLUMNS = ("startphrase", "ending1", "ending2", "labels")
+TEXTS = ("startphrase", "ending1", "ending2")
+COLUMNS = (*TEXTS, "labels")
 HIDDEN = -1
 LABEL = re.compile(r"(-?[0-9]{1,9})(?:\.0*)?")
 # One for all items: an empty dictionary for each of a million would take 64 MB.
@@ -85,6 +87,8 @@ def usable(path: Path, problems: Problems, distinct: bool | None) -> Iterator[Ro
         else:
             if named:
                 ids.add(named)
+            if sign := damaged.found(cells[name] for name in TEXTS):
+                problems.add(number, f"holds the character {sign}, kept", damaged.REMEDY)
             options = cells["ending1"].strip(), cells["ending2"].strip()
             endings = plain(options[0]), plain(options[1])
             identifier = named or f"{path.stem}-{number}"

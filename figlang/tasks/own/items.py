@@ -10,6 +10,7 @@ from figlang.files.rows import Problems
 from figlang.files.tables import Record
 from figlang.tasks.own import golds, options
 from figlang.tasks.own.columns import Chosen
+from figlang.text import damaged
 from figlang.text.amounts import form
 from figlang.text.tidying import plain
 from figlang.types import Item
@@ -101,6 +102,8 @@ def _usable(
             problems.add(number, f"id {name!r} occurs twice, row left out", "give every row its own id")
         else:
             names.add(name)
+            if sign := damaged.found((context, *listed)):
+                problems.add(number, f"holds the character {sign}, kept", damaged.REMEDY)
             if len(set(map(plain, listed))) < len(listed):
                 problems.add(number, "two of its options are equal, kept", "correct an option")
             identifier = name or f"{made.stem}-{number}"

@@ -207,6 +207,13 @@ def test_a_row_that_can_be_used_is_kept_with_file_row_and_remedy(
     assert remedy in note
 
 
+def test_a_row_whose_text_was_damaged_is_kept_with_a_note(tmp_path: Path) -> None:
+    split = figqa.read(write(tmp_path, HEADER + PAIR.replace("glass", "gl\ufffdss")))
+    assert groups(split) == [["mine-1", "mine-2"]]
+    (note,) = split.notes
+    assert note.startswith("mine.csv row 2: holds the character U+FFFD, kept; correct the text")
+
+
 def test_a_second_row_with_an_id_is_left_out(tmp_path: Path) -> None:
     split = figqa.read(
         write(tmp_path, "id,startphrase,ending1,ending2,labels\nn1,a,x,y,0\nn2,b,x,y,1\nn1,c,v,w,0\n")

@@ -202,3 +202,22 @@ def test_a_folder_is_read_as_a_data_set_of_the_hub(tmp_path: Path) -> None:
     data = DataConfig(name="own", dataset="own", hub=str(tmp_path), columns=NAMED)
     assert registry.load("train", data, PathsConfig()).items == EXPECTED
     assert registry.load("validation", data, PathsConfig()).items == EXPECTED[:3]
+
+
+def test_a_row_whose_text_was_damaged_is_kept_with_a_note(tmp_path: Path) -> None:
+    content = [
+        {"frase": "Su voz era caf\ufffd", "options": ["suave", "dura"], "gold": 0},
+        {"frase": "Su voz era grava", "options": ["su\x00ave", "dura"], "gold": 1},
+        {
+            "frase": "\u0643\u0627\u0646\u200f \u2067\u0635\u2069",
+            "options": ["\U0001f468\u200d\U0001f469", "b"],
+            "gold": 1,
+        },
+    ]
+    split = load(write(tmp_path / "voces.jsonl", content))
+    assert len(split.items) == 3
+    found = [note for note in split.notes if "holds the character" in note]
+    assert [note.partition(", kept")[0] for note in found] == [
+        "voces.jsonl row 1: holds the character U+FFFD",
+        "voces.jsonl row 2: holds the character U+0000",
+    ]

@@ -1,0 +1,27 @@
+"""Characters that are in a text by mistake: control characters, and the signs of a wrong encoding."""
+
+import unicodedata
+from collections.abc import Iterable
+
+REMEDY = "correct the text; such characters come from a wrong encoding or a damaged file"
+# The replacement character, and a byte-order mark within a text.
+SIGNS = "\ufffd\ufeff"
+
+
+def found(texts: Iterable[str]) -> str | None:
+    """The first character that no text should hold.
+
+    Args:
+        texts: Texts, which may hold tabs and line breaks.
+
+    Returns:
+        Its code point, for example U+FFFD, or None.
+    """
+    for text in texts:
+        if text.isprintable() and SIGNS[0] not in text:
+            continue
+        for character in text:
+            control = unicodedata.category(character) == "Cc" and not character.isspace()
+            if control or character in SIGNS:
+                return f"U+{ord(character):04X}"
+    return None

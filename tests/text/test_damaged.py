@@ -1,0 +1,24 @@
+"""Laws of figlang/text/damaged.py: signs of a wrong encoding are found, and no script is one."""
+
+import pytest
+
+from figlang.text.damaged import found
+
+
+@pytest.mark.parametrize(
+    ("text", "sign"),
+    [("A\x00 b", "U+0000"), ("caf\ufffd", "U+FFFD"), ("a\ufeffb", "U+FEFF"), ("a\x1bb", "U+001B")],
+)
+def test_a_character_that_no_text_should_hold_is_named(text: str, sign: str) -> None:
+    assert found(["a good text", text]) == sign
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("two\nlines\tand a tab", "\u0643\u0627\u0646\u200f", "\u0ca8\u0ccd\u200c\u0ca8", "e\u0301"),
+        *("\U0001f468\u200d\U0001f469\u200d\U0001f467", "\u5979\u7684\u3000\u58f0", "a\u00a0b", ""),
+    ],
+)
+def test_marks_joiners_spaces_and_directions_belong_to_texts(text: str) -> None:
+    assert found([text]) is None
