@@ -38,7 +38,7 @@ _MEMBER = regex.compile(r"(.*?)[ _.\-]?([0-9]{1,2}|\p{L})")
 class Chosen:
     """The columns that are read. `options` holds one column with lists, or the columns with one option each.
 
-    `guessed` are the parts that nobody named.
+    `guessed` are the parts that nobody named. `unfit` is a column of ids whose cells are empty or repeat.
     """
 
     context: str
@@ -48,11 +48,12 @@ class Chosen:
     cluster: str | None = None
     attributes: tuple[str, ...] = ()
     id: str | None = None
+    unfit: str | None = field(default=None, compare=False)
     guessed: tuple[str, ...] = field(default=(), compare=False)
 
     def words(self) -> str:
         """The columns in one line: `context=…,options=…`."""
-        shown = {spec.name: getattr(self, spec.name) for spec in fields(self) if spec.name != "guessed"}
+        shown = {spec.name: getattr(self, spec.name) for spec in fields(self) if spec.compare}
         return ",".join(
             f"{name}={'+'.join(value) if isinstance(value, tuple) else value}"
             for name, value in shown.items()
@@ -100,12 +101,13 @@ def choose(given: ColumnsConfig, rows: Rows, where: str) -> Chosen:
     if context is None:
         raise _unknown("context", where, names)
     identifier = given.id or take("id", _named(free, IDS, lambda name: _all_different(rows, name)))
+    unfit = None if identifier else _named(free, IDS[:1])
     cluster = given.cluster or take("cluster", _named(free, CLUSTERS, lambda name: _repeats(rows, name)))
     attributes = tuple(given.attributes)
     if not attributes and (attributes := tuple(name for name in free if _is_category(rows, name))):
         guessed.append("attributes")
     return Chosen(
-        context, columns, gold, given.gold_as, cluster, attributes, identifier, guessed=tuple(guessed)
+        context, columns, gold, given.gold_as, cluster, attributes, identifier, unfit, tuple(guessed)
     )
 
 

@@ -43,7 +43,7 @@ def _parts(read: Read) -> Table:
         ("gold", chosen.gold, FORMS[read.form]),
         ("cluster", chosen.cluster, ""),
         ("attributes", ", ".join(chosen.attributes), ""),
-        ("id", chosen.id, ""),
+        ("id", chosen.id, f"{chosen.unfit}: is empty or repeats in some rows" if chosen.unfit else ""),
     ):
         how = "" if not names else "guessed" if part in chosen.guessed else "named"
         rows.append((part, names or "–", how, note))

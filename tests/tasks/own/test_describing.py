@@ -73,6 +73,19 @@ def test_rows_that_share_their_options_without_a_column_of_clusters_are_counted(
     assert "share their options" not in shown
 
 
+def test_a_column_of_ids_that_repeat_is_named_and_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ["data.columns.context=frase", "data.columns.options=[a,b]", "data.columns.gold=right"]
+    for ids, said in ((("x", "x", "y"), "| id: is empty or repeats in some rows |"), ("xyz", "| id | id |")):
+        file = write(
+            tmp_path / "voces.jsonl", [row | {"id": one} for row, one in zip(SHARED, ids, strict=True)]
+        )
+        described(monkeypatch, tmp_path, file.name, *names)
+        assert said in capsys.readouterr().out
+    assert load(file).items[0].id == "x"
+
+
 def test_more_options_than_letters_are_read_and_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
