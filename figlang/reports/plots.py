@@ -241,7 +241,7 @@ def frequencies(counts: Mapping[str, Mapping[str, int]]) -> Any:
                     va="center",
                     fontsize=7,
                 )
-            axes.set_ylim(len(shown) - 0.5, -0.5)
+            axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
             axes.set_xlim(0, 2.5 * max((count for _, count in shown), default=1))
             axes.set_yticks([])
             axes.set_title(f"{part}s, {len(found):,} different", fontsize=9, loc="left", color=colour(place))

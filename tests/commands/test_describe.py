@@ -114,6 +114,22 @@ def test_letters_without_a_font_are_said_once(tmp_path: Path, caplog: pytest.Log
     ]
 
 
+def test_a_part_that_never_occurs_is_drawn_without_a_warning(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        drawing.save(plots.frequencies({"subject": {"day": 1}, "relation": {}}), tmp_path / "a", ("svg",))
+
+
+def test_texts_in_which_the_parser_finds_nothing_are_not_set_beside_the_papers_counts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    nothing: dict[str, dict[str, int]] = {"subject": {}, "relation": {}, "object": {}}
+    monkeypatch.setattr(linguistic, "frequencies", lambda rows: nothing)
+    described(monkeypatch, "data=figqa_sample", f"output={tmp_path}/out")
+    assert "the parser is English, and it finds no subject, relation or object in these texts" in caplog.text
+    assert not (tmp_path / "out" / "segments.md").exists()
+
+
 def test_other_warnings_about_figures_are_not_swallowed() -> None:
     with pytest.warns(UserWarning, match="tight layout"), drawing.letters_without_font():
         warnings.warn("tight layout is off", UserWarning, stacklevel=1)
