@@ -52,7 +52,7 @@ def _understood(found: Rows) -> tuple[Chosen, str]:
     """The columns of rows, and the form of the right option."""
     values = [row for _, row in found.records]
     if not values:
-        raise found.problems.nothing_usable("it has no rows; add some below the header")
+        raise found.problems.nothing_usable("it has no rows; add some")
     chosen = columns.choose(found.columns, values, found.source)
     if chosen.gold is None:
         raise FiglangError(
