@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -158,9 +158,11 @@ def measure(predictions: Sequence[Prediction]) -> dict[str, object]:
     places = [(attribute, name) for attribute, values in sorted(cells.items()) for name in sorted(values)]
     attributes: dict[str, dict[str, object]] = {attribute: {} for attribute, _ in places}
     whole, *parts = accuracies([predictions, *(cells[attribute][name] for attribute, name in places)])
+    of_gold = {attribute for attribute, values in cells.items() if _tells_gold(values)}
     for (attribute, name), estimate in zip(places, parts, strict=True):
         if estimate:
-            attributes[attribute][name] = asdict(estimate)
+            shown = replace(estimate, chance=None, p=None) if attribute in of_gold else estimate
+            attributes[attribute][name] = asdict(shown)
     # The accuracy was computed together with that of the parts.
     measured = {"accuracy": whole}
     measured |= {name: metric(predictions) for name, metric in METRICS.items() if name != "accuracy"}
@@ -168,6 +170,15 @@ def measure(predictions: Sequence[Prediction]) -> dict[str, object]:
     ties = sum(prediction.choice is None for prediction in predictions)
     hidden = sum(prediction.gold is None for prediction in predictions)
     return {**overall, "items": len(predictions), "hidden": hidden, "ties": ties, "accuracy_by": attributes}
+
+
+def _tells_gold(values: Mapping[str, Sequence[Prediction]]) -> bool:
+    """Whether the right option follows from the value of an attribute, as from the class of NLI.
+
+    A system that always chooses one option then has 100 % of a value, so guessing has no rate there.
+    """
+    golds = [{row.gold for row in rows if row.gold is not None} for rows in values.values()]
+    return all(len(found) <= 1 for found in golds) and len(set().union(*golds)) > 1
 
 
 def spread(values: Sequence[float]) -> tuple[float, float | None]:

@@ -276,6 +276,22 @@ def test_an_item_counts_in_every_category_it_is_in() -> None:
     }
 
 
+def test_a_category_that_tells_the_right_option_has_no_chance() -> None:
+    """A system that always says the first class has all items of it right."""
+    rows = [
+        replace(
+            row(str(n), str(n), n % 2, *RIGHT), attributes={"class": (str(n % 2),), "genre": (str(n < 20),)}
+        )
+        for n in range(40)
+    ]
+    by = measure(rows)["accuracy_by"]
+    assert {name: (cell["value"], cell["chance"], cell["p"]) for name, cell in by["class"].items()} == {
+        "0": (1.0, None, None),
+        "1": (0.0, None, None),
+    }
+    assert {cell["chance"] for cell in by["genre"].values()} == {0.5}
+
+
 def test_a_category_whose_labels_are_hidden_has_no_accuracy() -> None:
     measured = measure(
         [row("1", "1", 0, *RIGHT, genre=("NEWS",)), row("2", "2", None, *RIGHT, genre=("FICTION",))]
