@@ -197,7 +197,10 @@ class Task:
         Raises:
             FiglangError: There are none, or a kind is unknown.
         """
-        raise FiglangError(f"{self.title} has no open questions; use another data=")
+        raise FiglangError(
+            f"{self.title} has no open questions; use another data=, or rate answers that were written "
+            "elsewhere by figlang rate texts=[FILE.csv]"
+        )
 
     def published_files(self, split: Split, role: str) -> tuple[str, ...]:
         """SHA-256 of the files that published numbers were measured on. An evaluation of all items of such a

@@ -323,7 +323,10 @@ def test_figqa_has_several_answers_to_a_metaphor(run: Run) -> None:
         (["sampling.top_p=2"], "sampling.top_p=2.0 must be above 0 and at most 1"),
         (["sampling.top_p=0.9"], "sampling.top_p changes nothing without sampling.temperature=0.7"),
         (["sampling.seed=1"], "sampling.seed changes nothing without sampling.temperature=0.7"),
-        (["data=winogrande_l", "data.root=package:figlang/samples"], "has no open questions"),
+        (
+            ["data=winogrande_l", "data.root=package:figlang/samples"],
+            "has no open questions; use another data=, or rate answers that were written elsewhere",
+        ),
     ],
 )
 def test_a_mistake_is_one_line(
