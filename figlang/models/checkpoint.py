@@ -31,6 +31,9 @@ from figlang.types import SentenceVectors
 if TYPE_CHECKING:
     from peft import PeftModel
 
+# What to do for a tiny network (debug=fast) if the files that say how an encoder is asked are not here.
+NO_FILES = "; a tiny network needs no files with scoring=pll (masked-LM head) or scoring=nli (NLI classifier)"
+
 
 @dataclass(frozen=True)
 class Loaded:
@@ -282,7 +285,8 @@ def _encoder(model: ModelConfig, scoring: ScoringConfig | None, cache: str, kept
         return _tiny_classifier(model, scoring, kept)
     located = weights.locate(model.name_or_path)
     trust = model.trust_remote_code
-    manifest = manifests.read(located, model.name_or_path, model.revision, trust, model.base)
+    instead = NO_FILES if model.init == "tiny" else ""
+    manifest = manifests.read(located, model.name_or_path, model.revision, trust, model.base, instead)
     manifest = replace(manifest, name=model.name)
     if model.init == "tiny":
         manifest = replace(manifest, base=networks.describe(model))

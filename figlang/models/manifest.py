@@ -159,7 +159,12 @@ def stored(located: str, revision: str | None) -> Manifest | None:
 
 
 def read(
-    located: str, source: str, revision: str | None, trust: bool = False, base: str | None = None
+    located: str,
+    source: str,
+    revision: str | None,
+    trust: bool = False,
+    base: str | None = None,
+    instead: str = "",
 ) -> Manifest:
     """The manifest of a folder or hub id. Without figlang.json, it is made from the class of the network.
 
@@ -169,6 +174,7 @@ def read(
         revision: Revision on the hub.
         trust: Whether code that comes with the model may run.
         base: The network below adapters, in place of the one that they name.
+        instead: The end of the error if its files cannot be had: what to do without them.
 
     Raises:
         FiglangError: If neither says how to read the network.
@@ -184,6 +190,7 @@ def read(
     except OSError as error:
         raise FiglangError(
             f"no checkpoint {source!r}: neither a folder here nor reachable as a hub id ({one_line(error)})"
+            f"{instead}"
         ) from error
     except Exception as error:  # transformers raises its own kinds of errors too
         _check_holds(Path(located), source)
@@ -200,16 +207,19 @@ def read(
             "sentence encoders and bare encoders can do without; train it first, or score a masked-LM head "
             "by figlang evaluate with scoring=pll"
         )
-    name = source.rstrip("/").split("/")[-1]
-    length = min(format.max_length, positions(config) or format.max_length)
-    base = source if revision is None else f"{source}@{revision}"
+    return _made(source, revision, config, vectors)
+
+
+def _made(source: str, revision: str | None, config: Any, vectors: SentenceVectors | None) -> Manifest:
+    """The manifest of a network without figlang.json, from its config.json."""
+    format = untrained(config.architectures or [])
     return Manifest(
-        name=name,
-        base=base,
+        name=source.rstrip("/").split("/")[-1],
+        base=source if revision is None else f"{source}@{revision}",
         method="none",
         format=format.name,
         text=format.text,
-        max_length=length,
+        max_length=min(format.max_length, positions(config) or format.max_length),
         scale=20.0,
         options=config.num_labels if format.classes else 2,
         trained_on="nothing",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from figlang.config import ModelConfig, PeftConfig
+from figlang.config import ModelConfig, PeftConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.evaluation.choosing import predict
 from figlang.models import checkpoint, lora, networks
@@ -108,6 +108,26 @@ def test_a_network_of_another_kind_without_figlang_json_is_refused(tmp_path: Pat
     )
     with pytest.raises(FiglangError, match=r"BertForTokenClassification has no figlang\.json"):
         checkpoint.load(str(tmp_path / "model"))
+
+
+@pytest.mark.parametrize("init", ["tiny", "pretrained"])
+def test_a_tiny_encoder_without_files_says_which_scoring_needs_none(
+    monkeypatch: pytest.MonkeyPatch, init: str
+) -> None:
+    """Only the files of an encoder say how it is asked, and debug=fast alone promises to need none."""
+
+    def unreached(*_: object) -> None:
+        raise OSError("no connection")
+
+    monkeypatch.setattr(manifests, "stored", unreached)
+    model = ModelConfig(name="roberta", name_or_path="roberta-large", architecture="roberta", init=init)
+    with pytest.raises(FiglangError, match=r"'roberta-large'.*no connection") as told:
+        checkpoint.pretrained(model, None, "cache")
+    assert ("scoring=pll" in str(told.value)) is (init == "tiny")
+    for kind in ("pll", "nli") if init == "tiny" else ():
+        assert checkpoint.pretrained(
+            model, ScoringConfig(name=kind, kind=kind), "cache"
+        ).network.num_parameters()
 
 
 @pytest.mark.parametrize("content", ["{", '{"format": "pair"}', "[]"])
