@@ -8,6 +8,7 @@ from figlang.config import idle, placing
 from figlang.config.data import DataConfig
 from figlang.config.given import Given
 from figlang.config.groups import ModelConfig
+from figlang.config.presets import bundled
 from figlang.config.section import plain
 from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.train import TrainConfig
@@ -29,9 +30,7 @@ def name(config: TrainConfig | EvaluateConfig, given: Given, preset: DataConfig 
     name_by_dataset(config.data, given)
     if preset is not None and config.data.size != preset.size:
         config.data.name += f"-{config.data.size}"
-    # No bundled sample stands in for a benchmark of one's own.
-    if not {"paths.tasks", "data.dataset"} <= set(given.names):
-        name_data(config.data, given)
+    name_data(config.data, given)
     if isinstance(config, TrainConfig):
         idle.check_training(config, given)
         placing.place_run(config, given)
@@ -65,8 +64,11 @@ def name_by_file(data: DataConfig, given: Given) -> None:
 
 
 def name_data(data: DataConfig, given: Given) -> None:
-    """Mark the name of a data set, in place, if debug= puts the bundled samples in place of its files."""
-    if data.file is not None or data.hub is not None:
+    """Mark the name of a data set, in place, if debug= puts the bundled samples in place of its files.
+
+    No sample stands in for files of the user's own, or for a benchmark of a folder or another package.
+    """
+    if data.file is not None or data.hub is not None or data.dataset not in bundled():
         return
     if "debug" in given.choices and data.root and data.root.endswith("samples") and "sample" not in data.name:
         data.name += "_sample"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -33,3 +34,11 @@ def _read(path: Path) -> Defaults:
 
 
 DEFAULTS = _read(CONF / "defaults.yaml")
+
+
+@cache
+def bundled() -> frozenset[str]:
+    """The tasks of figlang's presets of data=. Each has sentences in `figlang/samples`; other tasks have
+    none."""
+    texts = (path.read_text(encoding="utf-8") for path in (CONF / "data").glob("*.yaml"))
+    return frozenset(str(yaml.safe_load(text)["dataset"]) for text in texts)

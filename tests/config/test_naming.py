@@ -80,15 +80,25 @@ def test_samples_are_not_called_by_the_name_of_the_data() -> None:
     assert train(root=root).data.name == "figqa_medium"
 
 
-def test_a_benchmark_of_one_s_own_has_its_own_name_and_no_samples() -> None:
-    words = ("paths.tasks=idioms", "data.dataset=idioms")
-    debug = {"debug": "fast"}
+@pytest.mark.parametrize(
+    ("words", "dataset", "expected"),
+    [
+        (("paths.tasks=idioms", "data.dataset=idioms"), "idioms", "idioms"),
+        (("data.dataset=idioms",), "idioms", "idioms"),  # of an installed package
+        ((), "idioms", "figqa_sized"),  # by a preset of the user's own
+        (("data.dataset=miqa",), "miqa", "miqa_sample"),
+        (("paths.tasks=idioms", "data.dataset=miqa"), "miqa", "miqa_sample"),
+    ],
+)
+def test_a_benchmark_outside_of_figlang_has_its_own_name_and_no_samples(
+    words: tuple[str, ...], dataset: str, expected: str
+) -> None:
     config = TrainConfig(
         model=ModelConfig(name="minilm", name_or_path="package:somewhere/model"),
-        data=DataConfig("figqa_sample", "idioms", root="package:figlang/samples"),
+        data=DataConfig("figqa_sized", dataset, root="package:figlang/samples"),
     )
-    name(config, Given(words, debug, False), None)
-    assert config.data.name == "idioms"
+    name(config, Given(words, {"debug": "fast"}, False), None)
+    assert config.data.name == expected
 
 
 @pytest.mark.parametrize(
