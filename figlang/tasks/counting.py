@@ -37,7 +37,9 @@ def counted(presets: Sequence[DataConfig], paths: PathsConfig) -> dict[str, Coun
 def _loaded(split: str, preset: DataConfig, paths: PathsConfig) -> Split | None:
     try:
         return registry.load(split, preset, paths)
-    except FiglangError:  # the data set has no such split, or its files are not here
+    # The data set has no such split, or its files are not here. A benchmark outside of figlang may open them
+    # without a word of its own about that.
+    except (FiglangError, OSError):
         return None
 
 

@@ -1,4 +1,5 @@
-"""The list of `figlang tasks`: the presets of data= with their numbers of items. No data are read."""
+"""The list of `figlang tasks`: the presets of data= and benchmarks without presets, with their numbers of
+items. No data are read."""
 
 import csv
 import io
@@ -12,17 +13,26 @@ import yaml
 
 from figlang.errors import FiglangError
 
+# The entry points by which other packages name their tasks.
+GROUP = "figlang.tasks"
 COUNTS = Path(__file__).parent / "counts.csv"
 COLUMNS = 80
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A preset of data=: its name, its task and the sentence about it."""
+    """A preset of data=: its name, its task and the sentence about it. A benchmark outside of figlang has no
+    preset, and `dataset` is true."""
 
     name: str
     task: str
     about: str
+    dataset: bool = False
+
+    @property
+    def words(self) -> str:
+        """What to type for it."""
+        return f"data.dataset={self.name}" if self.dataset else f"data={self.name}"
 
 
 @dataclass(frozen=True)
@@ -37,12 +47,13 @@ class Count:
     options: str
 
 
-def presets(folder: Path, task: str | None = None) -> list[Preset]:
+def presets(folder: Path, task: str | None = None, others: Sequence[Preset] = ()) -> list[Preset]:
     """The presets of data=, or those of one task.
 
     Args:
         folder: The folder of the presets.
         task: The name of a task; None for all.
+        others: Benchmarks without presets, which are listed too.
 
     Returns:
         The presets, by task and name.
@@ -50,7 +61,7 @@ def presets(folder: Path, task: str | None = None) -> list[Preset]:
     Raises:
         FiglangError: No preset has this task.
     """
-    found = []
+    found = [*others]
     for file in folder.glob("*.yaml"):
         lines = file.read_text(encoding="utf-8").splitlines()
         about = next((line[1:].strip() for line in lines if line.startswith("# ")), "")
@@ -61,7 +72,7 @@ def presets(folder: Path, task: str | None = None) -> list[Preset]:
         return found
     if task not in tasks:
         meant = "".join(f"did you mean {close}? " for close in get_close_matches(task, tasks, n=1))
-        raise FiglangError(f"task={task} is not a task with presets; {meant}choose one of {', '.join(tasks)}")
+        raise FiglangError(f"task={task} is not a task of this list; {meant}choose one of {', '.join(tasks)}")
     return [preset for preset in found if preset.task == task]
 
 
@@ -89,11 +100,13 @@ def text(shown: Sequence[Preset], counts: Mapping[str, Count]) -> str:
             task = preset.task
             lines += ["", f"{task}:"] if lines else [f"{task}:"]
         numbers = _numbers(counts[preset.name]) if preset.name in counts else "not counted"
-        lines += [f"  data={preset.name:<22} {numbers}"]
+        lines += [f"  {preset.words:<27} {numbers}"]
         lines += textwrap.wrap(
             preset.about, COLUMNS, initial_indent=" " * 6, subsequent_indent=" " * 6, break_on_hyphens=False
         )
     lines += ["", "Items: train / validation / test. –: no such split, or no file of it here."]
+    if any(preset.dataset for preset in shown):
+        lines += ["data.dataset=NAME stands alone, without data=; a folder's also needs paths.tasks=FOLDER."]
     lines += ["Your own items: data=FILE, any table (`figlang describe FILE`, `--help data`)."]
     return "\n".join(lines) + "\n"
 

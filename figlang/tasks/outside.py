@@ -9,9 +9,9 @@ from pathlib import Path
 from types import ModuleType
 
 from figlang.errors import FiglangError, one_line
+from figlang.tasks.listing import GROUP
 from figlang.tasks.task import Task
 
-GROUP = "figlang.tasks"
 FILE = "task.py"
 
 

@@ -177,6 +177,17 @@ def find(paths: PathsConfig) -> None:
         _add(outside.in_folder(Path(paths.tasks)))
 
 
+def others(paths: PathsConfig) -> list[Task]:
+    """The tasks outside of figlang: those of the folder `paths.tasks`, and those of installed packages.
+
+    Raises:
+        FiglangError: A task cannot be read, or its name is taken.
+    """
+    packaged, mine = outside.installed(), outside.in_folder(Path(paths.tasks)) if paths.tasks else []
+    _add([*packaged, *mine])
+    return [*packaged, *mine]
+
+
 def check(data: DataConfig, paths: PathsConfig | None = None) -> None:
     """Refuse settings that the task of a data set does not have.
 

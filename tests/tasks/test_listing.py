@@ -60,5 +60,5 @@ def test_the_list_has_every_preset_with_its_numbers() -> None:
 
 def test_presets_of_a_task() -> None:
     assert {preset.task for preset in listing.presets(CONF / "data", "winogrande")} == {"winogrande"}
-    with pytest.raises(FiglangError, match="task=winogrand is not a task with presets; did you mean winogr"):
+    with pytest.raises(FiglangError, match="task=winogrand is not a task of this list; did you mean winogr"):
         listing.presets(CONF / "data", "winogrand")

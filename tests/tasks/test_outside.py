@@ -12,6 +12,7 @@ import figlang
 from figlang.commands.compare import main as compare_command
 from figlang.commands.report import main as report_command
 from figlang.commands.reproduce import main as reproduce_command
+from figlang.commands.tasks import main as tasks_command
 from figlang.config import DataConfig, ModelConfig, PathsConfig, PromptConfig, ScoringConfig
 from figlang.config.verbs.reproduce import RankingConfig
 from figlang.errors import FiglangError
@@ -206,6 +207,24 @@ def test_a_causal_model_is_asked_after_examples_beside_the_published_number(home
     assert len((home / "examples" / "predictions.jsonl").read_text().splitlines()) == 12
 
 
+def test_figlang_tasks_lists_and_counts_it(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [f"paths.tasks={folder}", f"output={tmp_path}/counts.csv"]
+    for more, numbers in ([], "not counted"), (["count=true", "task=idioms"], "24 / 12 / – items, 4 options"):
+        monkeypatch.setattr("sys.argv", ["tasks", *words, *more])
+        tasks_command()
+        shown = capsys.readouterr().out
+        assert f"idioms:\n  data.dataset=idioms         {numbers}\n      Idioms\n" in shown
+        assert ("data=figqa_medium" in shown) is not bool(more)
+        assert "paths.tasks=FOLDER" in shown
+    assert (tmp_path / "counts.csv").read_text().splitlines()[1:] == ["idioms,24,12,,4"]
+    monkeypatch.setattr("sys.argv", ["tasks", words[0], "task=idiom"])
+    with pytest.raises(SystemExit):
+        tasks_command()
+    assert "did you mean idioms?" in capsys.readouterr().err
+
+
 def test_a_masked_model_scores_the_meanings(home: Path, folder: Path) -> None:
     words = ["model=bert", "model.init=tiny", "scoring=pll", "output=masked", "trainer.progress=false"]
     ended = run(home, "evaluate.py", *data(folder), *words)
@@ -365,4 +384,5 @@ def test_a_package_names_its_task_as_an_entry_point(monkeypatch: pytest.MonkeyPa
         registry.check(DataConfig(dataset="mix", mix={"proverb": 1.0}))
     registry.check(DataConfig(dataset="mix", mix={"proverbs": 1.0}))
     assert registry.task("proverbs").name == "proverbs"
+    assert [each.name for each in registry.others(PathsConfig())] == ["proverbs"]
     outside.installed.cache_clear()
