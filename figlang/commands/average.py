@@ -203,6 +203,7 @@ def _document(
     return evaluated.document(folder) | {
         "data": first["data"],
         "commands": [command for several in commands for command in several],
+        "commands_before": stages.shared(stages.commands(Path(run)) for run in config.runs),
         "contamination": first.get("contamination"),
         "averaged": [str(Path(run)) for run in config.runs],
         "start_share": config.start,

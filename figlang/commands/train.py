@@ -18,7 +18,7 @@ from figlang.machine.faults import lacks_memory
 from figlang.models import checkpoint
 from figlang.release import card
 from figlang.reports import concluding, figures, plots, showing, terminal
-from figlang.runs import recomputed, results, spelled, teacher_models, teachers, teaching
+from figlang.runs import recomputed, results, spelled, stages, teacher_models, teachers, teaching
 from figlang.runs import training as runs
 from figlang.tasks import overlap_table
 from figlang.tasks import registry as data
@@ -75,6 +75,7 @@ def main(config: TrainConfig) -> None:
             "contamination": overlaps,
             "health": fitted.health,
             **_teachers(config, train),
+            "commands_before": stages.commands(run.folder),
         }
         content |= soundness.texts(loaded, validation.items)
         write_text(run.model / "README.md", card.card(loaded.manifest, content))

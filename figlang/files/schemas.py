@@ -357,6 +357,7 @@ class Document(TypedDict, total=False):
     files: dict[str, str]
     command: str
     commands: list[str]
+    commands_before: list[list[str]]
     versions: dict[str, str]
     data: DescribedData
     training: Training

@@ -6,7 +6,7 @@ from typing import Any
 from figlang.config.presets import DEFAULTS
 from figlang.models import gguf
 from figlang.models.manifest import Manifest
-from figlang.release import matter, portable, using
+from figlang.release import commands, matter, portable, using
 from figlang.reports import intervals
 from figlang.reports.terminal import BLIND, CLEAN, GAIN, TITLES, percent
 from figlang.runs import spelled
@@ -68,9 +68,6 @@ def _before_use(manifest: Manifest, document: Mapping[str, Any]) -> str:
     released = document.get("release", {}).get("name")
     title, sentence = (markdown_text(released), f"{trained}. ") if released else (trained, "")
     seeded = "" if manifest.seed is None else f", seed {manifest.seed}"
-    # A multirun of several seeds is one command.
-    lines = dict.fromkeys((*document.get("commands", []), document["command"]))
-    commands = [portable.command(line) for line in lines]
     return f"""---
 {matter.front(manifest, document)}---
 
@@ -88,9 +85,7 @@ def _before_use(manifest: Manifest, document: Mapping[str, Any]) -> str:
 {_teachers(document)}
 ## Reproduce
 
-```sh
-{chr(10).join(commands)}
-```
+{commands.listed(document, manifest.trained_on)}
 
 - {"run 1: " if document.get("shares") else ""}{training["items"]} {form(training["items"], "item")}, {_epochs(training["epochs"])}, {training["steps"]} {form(training["steps"], "step")}, {training["precision"]}
 - {_cost(training, document)}

@@ -103,6 +103,8 @@ def _of_key(key: str, value: Any) -> Any:
     """A value of metrics.json: commands are read as words."""
     if key == "command":
         return command(value)
+    if key == "commands_before":
+        return [_of_key("commands", stage) for stage in value]
     return [command(line) for line in value] if key == "commands" else document(value)
 
 

@@ -92,6 +92,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
         document: dict[str, Any] = {
             **evaluated.document(beside, cleanness.of_overlaps(overlaps, validation)),
             **{name: content[name] for name in KEPT if name in content},
+            "commands_before": stages.commands(run),
             "contamination": overlaps,
             "release": {
                 "name": config.name,
@@ -120,7 +121,8 @@ def _describe(folder: Path, run: Path, places: Mapping[str, str], document: Mapp
 
 def annotate(config: ReleaseConfig) -> Path:
     """Write the card of a released checkpoint again, with `config.note`, `config.licence` and the evaluations
-    of `config.beside` on it if they are given.
+    of `config.beside` on it if they are given. A checkpoint of an earlier version gets the commands of its
+    earlier stages, if the checkpoint that it began from lies beside it.
 
     Returns:
         Its folder.
@@ -142,6 +144,7 @@ def annotate(config: ReleaseConfig) -> Path:
     for name in ("note", "licence"):
         if (given := getattr(config, name)) is not None:
             content["release"][name] = given
+    content.setdefault("commands_before", stages.commands(folder))
     results.write(folder / "metrics.json", content)
     _name_base(folder)
     write_text(folder / "README.md", card.card(manifest, content))

@@ -4,8 +4,9 @@ A run says in recipe.json what it was trained on and from which weights. A relea
 recipe.json; its metrics.json and config.yaml say the same.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,55 @@ def trained(run: Path, paths: PathsConfig) -> Split:
             f"{train.source} is not the training data of {run}; set paths.data= to those it was made with"
         )
     return train
+
+
+def typed(document: Mapping[str, Any]) -> list[str]:
+    """The commands that made a run, in their order: for a mean, those of its runs and its own.
+
+    Args:
+        document: Its metrics.json.
+    """
+    # A multirun of several seeds is one command.
+    return list(dict.fromkeys((*document.get("commands", []), document["command"])))
+
+
+def commands(run: Path) -> list[list[str]]:
+    """The commands of the runs and checkpoints that a run continued from, first stage first.
+
+    Args:
+        run: Folder of a run or of a released checkpoint.
+
+    Returns:
+        Those of each stage before its own, down to the first one whose metrics.json is not here.
+    """
+    try:
+        if "commands_before" in (kept := _document(run)):
+            found: list[list[str]] = kept["commands_before"]
+            return found
+        started = _source(run)
+        document = {} if started is None else _document(started)
+        return [*commands(started), typed(document)] if started and "command" in document else []
+    except FiglangError:  # what an earlier run says of itself stops no training and no release
+        return []
+
+
+def shared(several: Iterable[list[list[str]]]) -> list[list[str]]:
+    """The commands of the stages before the runs of a mean.
+
+    Args:
+        several: For each run, what `commands` returns.
+
+    Returns:
+        For each stage the commands of all runs, once each.
+    """
+    backwards = zip_longest(*(reversed(each) for each in several), fillvalue=[])
+    return [list(dict.fromkeys(chain(*stage))) for stage in backwards][::-1]
+
+
+def _document(folder: Path) -> dict[str, Any]:
+    """The metrics.json of a folder; empty if it has none."""
+    path = folder / METRICS
+    return stored.document(path, stored.DOCUMENT, GIVE) if path.is_file() else {}
 
 
 def folder_of(model: str | Path) -> Path | None:

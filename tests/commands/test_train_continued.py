@@ -84,7 +84,12 @@ def test_continued_adapters_begin_where_they_were_and_stay_over_the_same_base(
         for run in (before, tmp_path / "still")
     ]
     assert [found.get("stages", 1) for found in searched] == [1, 2]
-    assert "were looked at" not in (tmp_path / "still" / "model" / "README.md").read_text()
+    card = (tmp_path / "still" / "model" / "README.md").read_text()
+    assert "were looked at" not in card
+    # A reader makes the first network before the second.
+    block = card.split("## Reproduce")[1].split("```")[1].splitlines()
+    assert block[1::2] == ["# stage 1 of 2: figqa_sample", "# stage 2 of 2: figqa_sample"]
+    assert ["run=run" in block[2], "run=still" in block[4]] == [True, True]
     for old_row, new_row in zip(rows(before), rows(tmp_path / "still"), strict=True):
         assert new_row["scores"] == pytest.approx(old_row["scores"], abs=1e-4)
 
@@ -342,7 +347,12 @@ def test_a_mean_with_what_the_training_began_from(
     content = json.loads((tmp_path / "one" / "metrics.json").read_text())
     assert (content["averaged"], content["start_share"], content["seed"]) == ([str(runs[0])], 0.25, 0)
     assert "+lora, 0.25 × start + 0.75 × one seed|" in content["signature"]
-    assert "0.5 × start + 0.5 × mean of 2 seeds," in (tmp_path / "both" / "model" / "README.md").read_text()
+    card = (tmp_path / "both" / "model" / "README.md").read_text()
+    assert "0.5 × start + 0.5 × mean of 2 seeds," in card
+    lines = card.split("## Reproduce")[1].split("```")[1].splitlines()[1:]
+    assert [line.split("=")[0].split()[-1] for line in lines if line.startswith("#")] == ["figqa_sample"] * 2
+    assert ["run=run " in lines[1], *(f"run=seed{seed} " in lines[3 + seed] for seed in (0, 1))] == [True] * 3
+    assert "start=0.5" in lines[-1]
 
     # Another network under the name of the one that the runs began from has no part in their mean.
     moved = tmp_path / "moved"

@@ -80,6 +80,7 @@ def test_a_card_has_no_path_of_this_machine(tmp_path: Path) -> None:
         "signature": f"data:x|base:{base}|n:3",
         "command": f"figlang train model='{base}' run=/srv/runs/a",
         "commands": ["figlang train data=/srv/first.csv"],
+        "commands_before": [["figlang train run=/srv/runs/before"]],
         "health": [{"code": "x", "epoch": 1, "message": "see /srv/log.csv"}],
     }
     for sha256 in (None, "0" * 64):
@@ -106,6 +107,7 @@ def test_settings_and_results_lose_their_paths_and_keep_wordings_and_ids() -> No
     content = {
         "command": "figlang train data='/srv/my own.csv'",
         "commands": ["figlang train run=/srv/a"],
+        "commands_before": [["figlang train run='/srv/my own/b'"]],
         "signature": "base:/srv/base|n:3",
         "data": {"train": {"source": "/srv/my own/train.csv"}, "settings": {"root": "/"}},
         "contamination": {"evaluated": [{"option": {"/m/1": "/m/2"}}]},
@@ -114,6 +116,7 @@ def test_settings_and_results_lose_their_paths_and_keep_wordings_and_ids() -> No
     assert portable.document(content) == content | {
         "command": "figlang train 'data=my own.csv'",
         "commands": ["figlang train run=a"],
+        "commands_before": [["figlang train run=b"]],
         "signature": "base:base|n:3",
         "data": {"train": {"source": "train.csv"}, "settings": {"root": "/"}},
     }

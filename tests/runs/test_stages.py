@@ -13,6 +13,7 @@ from figlang.runs import stages
 from tests.runs.test_teaching import data, trained
 
 PATHS = PathsConfig()
+NOTHING = {"items": 0, "hidden": 0, "ties": 0, "accuracy_by": {}}
 
 
 def begun(folder: Path, named: str, before: Path) -> Path:
@@ -57,6 +58,40 @@ def test_another_network_under_the_same_name_is_not_the_stage_before(
     assert stages.before(second, PATHS) == []
     with pytest.raises(FiglangError, match="only the last 1 of these 2 stages are known"):
         stages.known(second, "first>second", PATHS)
+
+
+def written(run: Path, command: str, **content: object) -> None:
+    """The metrics.json of a run, as far as it is read here."""
+    document = {"signature": "", "model": "m", "data_name": "d", "split": "validation", "seed": 0}
+    document |= {"published_file": False, "metrics": NOTHING, "command": command, **content}
+    (run / "metrics.json").write_text(json.dumps(document))
+
+
+def test_commands_of_the_stages_before_are_read_from_their_records(
+    runs: tuple[Path, Path], tmp_path: Path
+) -> None:
+    first, second = runs
+    third = begun(tmp_path / "project" / "runs" / "third", "runs/second", second)
+    assert stages.commands(third) == []
+    written(second, "train second")
+    assert stages.commands(second) == []
+    assert stages.commands(third) == [["train second"]]
+    # A mean has the commands of its runs, and a multirun is one command.
+    written(first, "average", commands=["train -m", "train -m"])
+    assert stages.commands(first) == []
+    assert stages.commands(third) == [["train -m", "average"], ["train second"]]
+    # What a run once recorded stays when the runs before it are gone.
+    written(second, "train second", commands_before=[["train first"]])
+    shutil.rmtree(first)
+    assert stages.commands(third) == [["train first"], ["train second"]]
+    (second / "metrics.json").write_text("{")
+    assert stages.commands(third) == []
+
+
+def test_a_mean_has_the_commands_of_all_its_runs_by_stage() -> None:
+    one, other = [["a"], ["b"]], [["c", "b"]]
+    assert stages.shared([one, other]) == [["a"], ["b", "c"]]
+    assert stages.shared([[], []]) == []
 
 
 def test_a_run_whose_weights_were_deleted_is_still_the_stage_before(runs: tuple[Path, Path]) -> None:
