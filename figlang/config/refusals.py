@@ -129,9 +129,8 @@ def _several_values(message: str) -> str | None:
         return None
     key, values = several.groups()
     return (
-        f"{key}={values} has several values; add -m to run the command once for each, or write "
-        f"{key}=[{values}] if the option takes a list; if the comma belongs to a name, write "
-        f"{shlex.quote(f'{key}={typed.text(values)}')}"
+        f"{key}={values} has several values; add -m to run the command once for each; if the comma belongs "
+        f"to a name, write {shlex.quote(f'{key}={typed.text(values)}')}"
     )
 
 
@@ -175,7 +174,7 @@ def _kind(annotation: Any) -> str | None:
     if get_origin(annotation) is dict:
         return "numbers by name in braces, for example {a: 1, b: 0.5}"
     if get_origin(annotation) in (list, tuple):
-        return "a list in brackets" if get_args(annotation)[0] is str else "a list of numbers in brackets"
+        return "a list" if get_args(annotation)[0] is str else "a list of numbers"
     return KINDS.get(annotation)
 
 

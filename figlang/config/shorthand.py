@@ -1,5 +1,5 @@
 """Short ways to name models, data and splits: `model=ORG/NAME`, `model=FOLDER`, `model=FILE.gguf`,
-`data=FILE.csv`, `split=dev`; several trackers: `logger=[tensorboard,mlflow]`; several folders:
+`data=FILE.csv`, `split=dev`; several trackers: `logger=[tensorboard,mlflow]`; lists without brackets:
 `method.teacher=FOLDER,FOLDER`."""
 
 import logging
@@ -11,11 +11,11 @@ from pathlib import Path
 
 import yaml
 
+from figlang.config import lists
 from figlang.config.kinds import CONFIG, Kind, kind_of
 from figlang.config.presets import DEFAULTS
 from figlang.config.roots import Root
 from figlang.config.typed import text
-from figlang.config.verbs.combine import CombineConfig
 from figlang.config.verbs.describe import DescribeConfig
 from figlang.config.verbs.export import TOOLS, ExportConfig
 from figlang.config.verbs.train import TrainConfig
@@ -58,13 +58,12 @@ def expanded(root: Root, words: Sequence[str], folder: Path) -> list[str]:
         ways["data"] = _data
     if "method" in root.presets:
         ways["method.batch_size"] = partial(_batch_size, words=words)
-        for name in ("method.teacher", "method.teacher_model"):
-            ways[name] = partial(_listed, name, words=words)
-    if root.schema is CombineConfig:
-        ways["fit"] = lambda value: _listed("fit", value, words)
-        ways["weights"] = lambda value: [f"weights={value if value[0] == '[' else f'[{value}]'}"]
+    several = root.together or not {"-m", "--multirun"}.isdisjoint(words)
+    for name, entry in lists.of(root.schema).items():
+        if name != "rename":  # each word is an entry, and its text may hold commas
+            ways[name] = partial(_listed, name, entry, several)
     if "logger" in root.presets:
-        ways["logger"] = _loggers
+        ways["logger"] = partial(_loggers, several=several)
     if "model" in root.presets:
         ways["model"] = lambda value: _model(value, words, root, folder / "model")
     made: list[str] = []
@@ -89,20 +88,17 @@ def _batch_size(value: str, words: Sequence[str]) -> list[str]:
     return [cut]
 
 
-def _loggers(value: str) -> list[str]:
-    """Several trackers: [tensorboard,mlflow] is the preset of the first, and logger.also= of the others."""
-    listed = value[1:-1].split(",") if value.startswith("[") and value.endswith("]") else [value]
+def _loggers(value: str, several: bool) -> list[str]:
+    """Several trackers: tensorboard,mlflow is the preset of the first, and logger.also= of the others. In a
+    multirun a list of trackers has brackets."""
+    inside = value[1:-1] if value.startswith("[") and value.endswith("]") else value
+    listed = inside.split(",") if inside != value or not several else [value]
     first, *others = (part.strip() for part in listed)
     return [f"logger={first}", *([f"logger.also=[{','.join(others)}]"] if others else [])]
 
 
-def _listed(key: str, value: str, words: Sequence[str]) -> list[str]:
-    """Folders of an option that holds a list, without brackets. In a multirun each is a list of its own."""
-    if value[0] == "[":
-        return [f"{key}={value}"]
-    parts = [text(part) for part in _parts(value)]
-    several = not {"-m", "--multirun"}.isdisjoint(words)
-    return [f"{key}={','.join(f'[{part}]' for part in parts)}" if several else f"{key}=[{','.join(parts)}]"]
+def _listed(name: str, entry: type, several: bool, value: str) -> list[str]:
+    return [lists.word(name, value, entry, several)]
 
 
 def _split(value: str) -> list[str]:
@@ -110,7 +106,7 @@ def _split(value: str) -> list[str]:
 
 
 def _data(value: str) -> list[str]:
-    parts = _parts(value)
+    parts = lists.parts(value)
     if not any(part.lower().endswith(TABLES) for part in parts):
         return [f"data={value}"]
     _check_single("data", parts)
@@ -154,7 +150,7 @@ def _with_tool(root: Root, words: Sequence[str]) -> list[str]:
 
 
 def _model(value: str, words: Sequence[str], root: Root, folder: Path) -> list[str]:
-    parts = _parts(value)
+    parts = lists.parts(value)
     if not any(_names_files(part, folder) for part in parts):
         return [f"model={value}"]
     _check_single("model", parts)
@@ -196,13 +192,6 @@ def _format(root: Root, words: Sequence[str]) -> list[str]:
     if kind is Kind.ENCODER:
         log.info(HINT)
     return []
-
-
-def _parts(value: str) -> list[str]:
-    """The values of a word: one in quotes, or several between commas."""
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
-        return [value[1:-1]]
-    return [value] if Path(value).exists() else value.split(",")
 
 
 def _check_single(group: str, parts: Sequence[str]) -> None:

@@ -152,7 +152,7 @@ def test_without_one_blind_result_there_is_none(home: Path, monkeypatch: pytest.
         (["dev/one", "nowhere"], "no predictions file"),
         (
             ["dev/one", "dev/two", "weights="],
-            "weights= is not a list of numbers in brackets: A factor for each system",
+            "weights= is not a list of numbers: A factor for each system",
         ),
     ],
 )

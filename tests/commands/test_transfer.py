@@ -320,8 +320,8 @@ MISTAKES = [
     ),
     (
         evaluate_command,
-        ["nli.labels=neutral"],
-        "nli.labels=neutral is not a list in brackets: Classes in the order of the network's outputs",
+        ["nli.labels={a:1}"],
+        "nli.labels={a:1} is not a list: Classes in the order of the network's outputs",
     ),
     (evaluate_command, ["nli.score=maybe"], "nli.score=maybe is not a choice"),
     (transfer_command, ["data=figqa_hug,snli"], "figqa_large"),

@@ -28,9 +28,9 @@ from train import main as train_command
         (train_command, "data.strict=perhaps", "data.strict=perhaps is not true or false: Stop"),
         (train_command, "model.name=[a]", "model.name=[a] is not a text: Name in reports and run folders."),
         (train_command, "data.mix=3", "data.mix=3 is not numbers by name in braces, for"),
-        (average_command, "shares=[a,1]", "shares=[a,1] is not a list of numbers in brackets: A share"),
-        (average_command, "shares=1", "shares=1 is not a list of numbers in brackets: A share"),
-        (average_command, "runs=a", "runs=a is not a list in brackets: Run folders"),
+        (average_command, "shares=a,1", "shares=[a,1] is not a list of numbers: A share"),
+        (average_command, "shares={a:1}", "shares={a:1} is not a list of numbers: A share"),
+        (average_command, "runs={a:1}", "runs={a:1} is not a list: Run folders"),
         (average_command, "rank=x", "rank=x is not a whole number: Adapters: rank of the mean."),
     ],
 )

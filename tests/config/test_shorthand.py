@@ -1,13 +1,14 @@
 """Short names: `model=ORG/NAME`, `model=FOLDER`, `model=FILE.gguf`, `data=FILE.csv`, `split=dev`."""
 
 import json
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 from huggingface_hub import constants
 
-from figlang.config import EvaluateConfig, PathsConfig, calling
+from figlang.config import EvaluateConfig, PathsConfig, TrainConfig, calling, lists
 from figlang.config.kinds import Kind, kind_of
 from figlang.config.presets import CONF
 from figlang.config.roots import ROOTS
@@ -107,6 +108,53 @@ def test_a_sentence_encoder_is_trained_as_one(tmp_path: Path) -> None:
     asked = [f"model={folder}", "method.format=pair"]
     assert words("train", *asked) == [*own, "method.format=pair"]
     assert words("evaluate", f"model={folder}") == own
+
+
+@pytest.mark.parametrize(
+    ("verb", "given", "expected"),
+    [
+        ("average", "shares=0.5, 0.5", "shares=[0.5,0.5]"),
+        ("average", "shares=1", "shares=[1]"),
+        ("average", "shares=[0.5,0.5]", "shares=[0.5,0.5]"),
+        ("combine", "weights=2,1", "weights=[2,1]"),
+        ("combine", "fit=runs/a,b c", "fit=[runs/a,'b c']"),
+        ("release", "seeds=runs/0,runs/1", "seeds=[runs/0,runs/1]"),
+        ("compare", "runs=0,1", "runs=['0','1']"),
+        ("train", "also=miqa", "also=[miqa]"),
+        ("train", "data.columns.attributes=form,about", "data.columns.attributes=[form,about]"),
+        ("evaluate", "nli.labels=entailment,neutral", "nli.labels=[entailment,neutral]"),
+        ("evaluate", "nli.labels=null", "nli.labels=null"),
+        ("evaluate", "protocol.think_tags=<a>,</a>", "protocol.think_tags=['<a>','</a>']"),
+        ("train", "also=${x}", "also=${x}"),
+        ("compare", "rename=a=b, c", "rename=a=b, c"),
+        ("train", "seed=0,1", "seed=0,1"),
+    ],
+)
+def test_a_list_needs_no_brackets(verb: str, given: str, expected: str) -> None:
+    assert words(verb, given) == [expected]
+
+
+def test_every_option_that_holds_a_list_is_known() -> None:
+    """Only the types of the schema say it, which a new form of annotation might hide."""
+    for verb, root in ROOTS.items():
+        names = {name for name in lists.of(root.schema) if "." not in name}
+        made = {spec.name for spec in fields(root.schema) if isinstance(blank(spec), list | tuple)}
+        assert made <= names, verb
+    assert lists.of(TrainConfig)["also"] is str
+    assert lists.of(ROOTS["average"].schema)["shares"] is float
+
+
+def blank(spec: Any) -> object:
+    """The default of a field."""
+    return spec.default_factory() if spec.default_factory is not MISSING else spec.default
+
+
+def test_in_a_multirun_each_entry_is_a_list_of_its_own() -> None:
+    assert words("train", "-m", "also=miqa,munch") == ["-m", "also=[miqa],[munch]"]
+    assert words("train", "-m", "also=[a,b],[c]") == ["-m", "also=[a,b],[c]"]
+    assert words("transfer", "data.columns.attributes=a,b") == ["data.columns.attributes=[a],[b]"]
+    assert words("train", "logger=csv,wandb") == ["logger=csv", "logger.also=[wandb]"]
+    assert words("train", "-m", "logger=csv,wandb") == ["-m", "logger=csv,wandb"]
 
 
 @pytest.mark.parametrize("word", ["model=a/b,c/d", "data=a.csv,miqa"])
