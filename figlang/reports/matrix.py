@@ -61,9 +61,7 @@ def measured(row: str, column: str, content: Mapping[str, Any]) -> MatrixCell:
     trained = f"{'as it comes' if on == 'nothing' else on} ({content['model']}{seed})"
     found = {name: estimate for name in SHOWN if (estimate := as_row(content["metrics"], name)) is not None}
     reason = (
-        ""
-        if found
-        else f"{column}: every label of split={content['split']} is hidden, so accuracy cannot be measured"
+        "" if found else f"every label of split={content['split']} is hidden, so accuracy cannot be measured"
     )
     blind = as_row(content.get("blind", {}), "accuracy")
     gain = Difference(**content["gain"]) if "gain" in content else None
@@ -107,8 +105,16 @@ class Matrix:
 
     @property
     def reasons(self) -> list[str]:
-        """The reasons why cells are empty, without repetition."""
-        return list(dict.fromkeys(cell.reason for cell in self.cells.values() if cell.reason))
+        """The reasons why cells are empty, each once with its cells before it: `ROW on COLUMN, COLUMN: …`."""
+        empty: dict[str, dict[str, list[str]]] = {}
+        for cell in self.cells.values():
+            if cell.reason:
+                empty.setdefault(cell.reason, {}).setdefault(self.rows[cell.row], []).append(cell.column)
+        named = {
+            reason: [f"{row} on {', '.join(columns)}" for row, columns in rows.items()]
+            for reason, rows in empty.items()
+        }
+        return [f"{'; '.join(cells)}: {reason}" for reason, cells in named.items()]
 
 
 def made(matrix: Matrix) -> list[Table]:

@@ -198,6 +198,7 @@ def test_the_matrix_has_every_cell_or_the_reason(
         "snli_sample (minilm, seed 0)",
         "winogrande_m_sample (minilm, seed 0)",
         "minilm reads its inputs as pair",
+        "–: winogrande_m_sample (minilm, seed 0) on snli:",
     ):
         assert part in shown
     (folder,) = (home / "runs" / "transfer").iterdir()
@@ -265,6 +266,15 @@ def test_cells_that_would_overwrite_each_other_are_refused(
     with pytest.raises(SystemExit):
         call(home, transfer_command, f"checkpoint={schemer}", "data=figqa_sample,winogrande_m", given)
     assert "data=figqa_sample and data=winogrande_m would overwrite each other in" in capsys.readouterr().err
+    one = [
+        f"checkpoint={schemer}",
+        "data=winogrande_m",
+        *SAMPLES,
+        "data.limit=4",
+        given,
+        f"paths.runs={home}/1",
+    ]
+    call(home, transfer_command, *one)  # a single cell has nothing to overwrite
 
 
 def test_a_matrix_without_any_number_is_an_error(

@@ -50,7 +50,16 @@ def test_rows_and_columns_keep_the_order_they_came_in() -> None:
     assert list(found.rows.values()) == ["figqa (minilm, seed 0)", "snli (minilm, seed 0)"]
     assert found.columns == ("figqa", "snli")
     assert found.estimates("accuracy") == [[CLEAR, None], [None, POOR]]
-    assert found.reasons == ["it reads pairs", "it is gone"]
+    assert found.reasons == [
+        "figqa (minilm, seed 0) on snli: it reads pairs",
+        "snli (minilm, seed 0) on figqa: it is gone",
+    ]
+
+
+def test_a_reason_of_several_cells_stands_once_with_all_of_them() -> None:
+    of_both = [MatrixCell(row, "snli", row, reason="it reads pairs") for row in "ab"]
+    found = Matrix.of([of_both[0], MatrixCell("a", "mnli", "a", reason="it reads pairs"), of_both[1]])
+    assert found.reasons == ["a on snli, mnli; b on snli: it reads pairs"]
 
 
 def test_rows_of_the_same_training_are_told_apart_by_what_was_chosen() -> None:
@@ -114,16 +123,19 @@ def test_every_matrix_has_a_folder_of_its_own(tmp_path: Path) -> None:
 
 def test_a_cell_of_hidden_labels_says_so() -> None:
     hidden = content("figqa", CLEAR) | {"metrics": {"items": 12}, "split": "test"}
-    assert matrix.measured("", "figqa", hidden).reason.startswith(
-        "figqa: every label of split=test is hidden"
-    )
+    assert matrix.measured("", "figqa", hidden).reason.startswith("every label of split=test is hidden")
 
 
 def test_the_tables_say_why_cells_are_empty(tmp_path: Path) -> None:
     console = Console(record=True, width=120)
     matrix.show(Matrix.of(cells()), tmp_path, console)
     shown = console.export_text()
-    for part in ("tested on", "80.0 (75.0 – 85.0)", "–: it reads pairs", str(tmp_path)):
+    for part in (
+        "tested on",
+        "80.0 (75.0 – 85.0)",
+        "–: figqa (minilm, seed 0) on snli: it reads pairs",
+        str(tmp_path),
+    ):
         assert part in shown
 
 
