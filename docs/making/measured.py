@@ -18,9 +18,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from docs.making.rows import ROOT, interval, signed, table
+from docs.making.rows import ROOT, interval, signed, table, text
 from figlang.errors import FiglangError
-from figlang.tables import markdown_code, markdown_text
+from figlang.tables import markdown_code
 
 RESULTS = ROOT / "docs" / "results"
 HOW = ("command", "seed", "data", "figlang", "machine", "recorded", "note")
@@ -45,7 +45,7 @@ def cell(row: Mapping[str, str], column: str) -> str:
     """A measure with its deviation and interval, or a text."""
     value = row[column]
     if not NUMBER.fullmatch(value):
-        return markdown_text(value)
+        return text(value)
     deviation = f" ± {row[f'{column} sd']}" if row.get(f"{column} sd") else ""
     low, high = row.get(f"{column} low", ""), row.get(f"{column} high", "")
     if deviation and low:
@@ -72,7 +72,7 @@ def measured(name: str) -> str:
     lines += [f"- {column}: {_how(rows[0], column)}" for column in alike]
     if apart:
         how = [
-            [markdown_text(" · ".join(row[column] for column in shown[:texts] if row[column]))]
+            [text(" · ".join(row[column] for column in shown[:texts] if row[column]))]
             + [_how(row, column) for column in apart]
             for row in rows
         ]
@@ -86,7 +86,7 @@ def _is_text(rows: list[dict[str, str]], column: str) -> bool:
 
 
 def _how(row: Mapping[str, str], column: str) -> str:
-    return markdown_code(row[column]) if column == "command" else markdown_text(row[column])
+    return markdown_code(row[column]) if column == "command" else text(row[column])
 
 
 def row_of(folder: Path, given: Mapping[str, str], known: list[str]) -> dict[str, str]:

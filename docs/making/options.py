@@ -3,11 +3,11 @@
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, get_args, get_type_hints
 
-from docs.making.rows import ROOT, table
+from docs.making.rows import ROOT, table, text
 from figlang.config.purposes import PURPOSES
 from figlang.config.roots import ROOTS, tables_of
 from figlang.config.topics import headline
-from figlang.tables import markdown_code, markdown_text
+from figlang.tables import markdown_code
 
 CONF = ROOT / "conf"
 
@@ -49,7 +49,7 @@ def groups() -> str:
     for folder in sorted(path for path in CONF.iterdir() if path.is_dir()):
         files = sorted(folder.glob("*.yaml"))
         if files:
-            rows = [[f"`{folder.name}={file.stem}`", markdown_text(headline(file))] for file in files]
+            rows = [[f"`{folder.name}={file.stem}`", text(headline(file))] for file in files]
             parts += [f"### `{folder.name}=`", table(["preset", "what it is"], rows, 2)]
     return "\n\n".join(parts)
 
@@ -90,7 +90,7 @@ def _line(schema: type, spec: Any, prefix: str) -> list[str]:
         else markdown_code(_written(given))
     )
     name = markdown_code(f"{prefix}{spec.name}")
-    return [name, markdown_text(spec.metadata["help"]), values, default.replace("|", "\\|")]
+    return [name, text(spec.metadata["help"]), values, default.replace("|", "\\|")]
 
 
 def _written(value: Any) -> str:

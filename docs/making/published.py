@@ -1,7 +1,6 @@
 """Tables of published numbers, from the `published.csv` in a benchmark's folder."""
 
-from docs.making.rows import ROOT, table
-from figlang.tables import markdown_text
+from docs.making.rows import ROOT, table, text
 from figlang.tasks.reference import results
 
 MOST = 12  # rows of a table that is not folded
@@ -33,11 +32,11 @@ def published(benchmark: str, *tables: str) -> str:
             )
             rows.append(
                 [
-                    markdown_text(row.model),
-                    markdown_text(setting),
-                    markdown_text(row.metric.replace("_", " ")),
+                    text(row.model),
+                    text(setting),
+                    text(row.metric.replace("_", " ")),
                     f"{row.value:g}",
-                    markdown_text(f"{PAPERS[row.paper]}, {row.table}"),
+                    text(f"{PAPERS[row.paper]}, {row.table}"),
                 ]
             )
     sources = sorted({row[-1] for row in rows})

@@ -1,10 +1,12 @@
 """Rows as Markdown: every made table of the site and of the README goes through here."""
 
+import re
 import tomllib
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 
-from figlang.tables import markdown_text
+from figlang.tables import markdown_code, markdown_text
 
 ROOT = Path(__file__).parents[2]
 URLS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {})
@@ -27,6 +29,17 @@ def interval(value: str, low: str, high: str) -> str:
     return f"{signed(value)} ({signed(low)} – {signed(high)})" if low and high else signed(value)
 
 
+def text(plain: str) -> str:
+    """A text of a table in Markdown: what stands between two backticks is code, all else is plain text."""
+    parts = re.split(r"`([^`]+)`", plain)
+    return "".join(_code(part) if place % 2 else markdown_text(part) for place, part in enumerate(parts))
+
+
+def _code(plain: str) -> str:
+    # Renderers do not agree on a bar within a span of code in a table.
+    return f"<code>{escape(plain).replace('|', '&#124;')}</code>" if "|" in plain else markdown_code(plain)
+
+
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> str:
     """A Markdown table.
 
@@ -40,7 +53,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1)
     """
     kept = [place for place in range(len(columns)) if place == 0 or any(row[place] for row in rows)]
     rule = ["---" if place < texts else "---:" for place in kept]
-    lines = [[markdown_text(columns[place]) for place in kept], rule]
+    lines = [[text(columns[place]) for place in kept], rule]
     lines += [[row[place] for place in kept] for row in rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 

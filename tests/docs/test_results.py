@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.making import measured, options, published, released
+from docs.making import measured, options, published, released, rows
 from figlang.config.roots import ROOTS
 from figlang.errors import FiglangError
 
@@ -39,6 +39,16 @@ def test_a_table_shows_every_row_and_its_file(name: str) -> None:
     first = text.split("\n\n")[0]
     assert len(first.splitlines()) == 2 + len(measured.read(name))
     assert f"/results/{name}.csv" in text
+
+
+def test_what_stands_between_backticks_in_a_file_is_code_on_the_site() -> None:
+    assert rows.text("all weights as `pair_x`, *a* | b") == "all weights as `pair_x`, \\*a\\* \\| b"
+    assert rows.text("`model.bos=<|a|>`") == "<code>model.bos=&lt;&#124;a&#124;&gt;</code>"
+    assert rows.text("one ` alone") == "one \\` alone"
+    cells = [cell for name in TABLES for row in measured.read(name) for cell in row.values()]
+    assert [cell for cell in cells if cell.count("`") % 2] == []
+    made = [*map(measured.measured, TABLES), options.groups(), *map(options.options, ROOTS)]
+    assert [line for text in made for line in text.splitlines() if "\\`" in line] == []
 
 
 def test_every_table_is_on_a_page() -> None:
