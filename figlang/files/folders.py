@@ -14,6 +14,7 @@ How each command writes:
 - merge, average, release, the matrix of transfer and every exported network replace a folder as a whole
   (`whole_folder`). The user's own files are copied into the new folder. At the end the place is locked and
   looked at again, because another command may have written to it meanwhile.
+- release without run= locks the checkpoint while it writes its card again.
 
 Results that took a model's time (evaluations, grids, answers, runs) are replaced only by a command with the
 same settings, or with overwrite=true. Results that take a moment (report, compare, describe) always replace

@@ -22,7 +22,7 @@ from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation import cleanness, opening, predicting
 from figlang.files import stored
-from figlang.files.folders import copied, whole_folder
+from figlang.files.folders import copied, locked, whole_folder
 from figlang.files.sources import PACKAGE
 from figlang.files.whole import write_text
 from figlang.models import adapters, carried
@@ -133,21 +133,20 @@ def annotate(config: ReleaseConfig) -> Path:
     folder = Path(config.output) / config.name
     if not (folder / MANIFEST).is_file():
         raise FiglangError(f"{folder} is not a checkpoint; give run=FOLDER to release one")
-    manifest, content = (
-        manifests.read(str(folder), str(folder), None),
-        recomputed.read(folder / "metrics.json"),
-    )
-    if not isinstance(content.get("release"), dict):
-        raise FiglangError(f"{folder} was not made by figlang release; give run=FOLDER to release one")
-    if config.beside:
-        content["release"]["beside"] = beside_base.rows(config.beside, manifest)
-    for name in ("note", "licence"):
-        if (given := getattr(config, name)) is not None:
-            content["release"][name] = given
-    content.setdefault("commands_before", stages.commands(folder))
-    results.write(folder / "metrics.json", content)
-    _name_base(folder)
-    write_text(folder / "README.md", card.card(manifest, content))
+    with locked(folder, "name=NAME"):
+        manifest = manifests.read(str(folder), str(folder), None)
+        content = recomputed.read(folder / "metrics.json")
+        if not isinstance(content.get("release"), dict):
+            raise FiglangError(f"{folder} was not made by figlang release; give run=FOLDER to release one")
+        if config.beside:
+            content["release"]["beside"] = beside_base.rows(config.beside, manifest)
+        for name in ("note", "licence"):
+            if (given := getattr(config, name)) is not None:
+                content["release"][name] = given
+        content.setdefault("commands_before", stages.commands(folder))
+        results.write(folder / "metrics.json", content)
+        _name_base(folder)
+        write_text(folder / "README.md", card.card(manifest, content))
     return folder
 
 

@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 from evaluate import main as evaluate_command
 from figlang.commands.release import main as release_command
 from figlang.config import DataConfig, PathsConfig
+from figlang.files.folders import LOCK, locked
 from figlang.runs import results
 from figlang.runs.predictions import BLIND, FORWARD, read_predictions, write_predictions
 from figlang.scoring.encode import word
@@ -283,6 +284,21 @@ def test_a_card_says_what_was_won_and_lost(
     text = (folder / "README.md").read_text()
     assert f"Lost in accuracy: miqa_sample {100 * row['difference']['value']:.1f} (" in text
     assert "Won in accuracy: nothing that its interval tells from 0." in text
+
+
+def test_two_commands_do_not_write_one_card_at_a_time(
+    beside: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = beside[0]
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    words = ["name=tiny", f"output={folder.parent}", "note='Written meanwhile.'", "card=true"]
+    with locked(folder), pytest.raises(SystemExit):
+        call(monkeypatch, release_command, *words)
+    assert "name=NAME" in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+    call(monkeypatch, release_command, *words)
+    assert "Written meanwhile." in (folder / "README.md").read_text()
+    assert not (folder / LOCK).exists()
 
 
 def test_what_is_not_beside_it_is_refused(
