@@ -1,6 +1,7 @@
 """Packages that a command will need are looked for before anything else is done."""
 
 import importlib.util
+from importlib import import_module
 from typing import Any
 
 from figlang.config.groups import MethodConfig, ModelConfig
@@ -31,8 +32,21 @@ def check_packages(config: Any) -> None:
         config: The options of any verb.
 
     Raises:
-        FiglangError: One is not. It says what to type.
+        FiglangError: One is not. It says what to type. If the device that was asked for is not on this
+            machine, it says that, since no package would help.
     """
+    try:
+        _check(config)
+    except FiglangError:
+        trainer, model = getattr(config, "trainer", None), getattr(config, "model", None)
+        asked = getattr(trainer, "accelerator", "auto") not in ("auto", "cpu")
+        if asked and not getattr(model, "served", False):
+            # Only torch knows the devices. It is not imported where nothing is missing.
+            import_module("figlang.evaluation.runtime").device(trainer)
+        raise
+
+
+def _check(config: Any) -> None:
     model = getattr(config, "model", None)
     if isinstance(config, TrainConfig):
         _check_training(config)

@@ -78,6 +78,25 @@ def test_a_checkpoint_and_other_verbs_need_no_package_of_a_model(tmp_path: Path)
 
 
 @pytest.mark.usefixtures("without")
+def test_no_package_is_asked_for_where_its_device_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    absent = "error: trainer.accelerator=gpu is not on this machine; use trainer=cpu\n"
+    for words in (["trainer=gpu_24gb"], ["trainer=gpu_24gb", "model=gpt2", "peft=qlora"]):
+        assert run(tmp_path, "train.py", "debug=fast", "run=a", *words).stderr == absent
+    rounded = ["model=gpt2", "model.quantization=4bit", "trainer.accelerator=gpu"]
+    assert run(tmp_path, "evaluate.py", *rounded).stderr == absent
+    served = [
+        "model=served",
+        "model.endpoint=http://127.0.0.1:1/v1",
+        "model.name=x",
+        "trainer.accelerator=gpu",
+    ]
+    assert run(tmp_path, "evaluate.py", *served).stderr.endswith("pip install 'figlang[served]'\n")
+
+
+@pytest.mark.usefixtures("without")
 @pytest.mark.parametrize(
     ("words", "end"),
     [
@@ -94,7 +113,10 @@ def test_a_checkpoint_and_other_verbs_need_no_package_of_a_model(tmp_path: Path)
         (["trainer=deepspeed_2"], "pip install 'figlang[deepspeed]'"),
     ],
 )
-def test_a_training_needs_its_packages_first(words: list[str], end: str, tmp_path: Path) -> None:
+def test_a_training_needs_its_packages_first(
+    words: list[str], end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     ended = run(tmp_path, "train.py", "debug=fast", "run=a", *words)
     (said,) = ended.stderr.splitlines()
     assert said.endswith(end)
