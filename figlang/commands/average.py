@@ -32,7 +32,7 @@ from figlang.models import manifest as manifests
 from figlang.models.manifest import Manifest
 from figlang.release import averaging, card, narrowing
 from figlang.reports import showing
-from figlang.runs import recipes, results, stages, systems
+from figlang.runs import origins, results, stages, systems
 from figlang.runs.systems import System
 from figlang.tasks import registry as data
 from figlang.training import displacement, likelihood
@@ -96,9 +96,9 @@ def _parts(config: AverageConfig) -> Parts:
     models = [_export(run) for run in runs]
     shares = [*config.shares] or [(1 - config.start) / len(runs)] * len(runs)
     # Seeds of one recipe may have begun from seeds of another one.
-    origins = [origin for run in runs if (origin := _origin(run)) is not None] if config.start else []
-    models = [*models, *dict.fromkeys(origins)]
-    shares += [config.start * origins.count(origin) / len(origins) for origin in dict.fromkeys(origins)]
+    began = [start for run in runs if (start := _origin(run)) is not None] if config.start else []
+    models = [*models, *dict.fromkeys(began)]
+    shares += [config.start * began.count(start) / len(began) for start in dict.fromkeys(began)]
     known = [manifests.read(str(model), str(model), None) for model in models]
     for model, manifest in zip(models, known, strict=True):
         if manifest.base_sha256 != known[0].base_sha256:
@@ -177,7 +177,7 @@ def _below(run: Path) -> ModelConfig:
     Raises:
         FiglangError: The run began from another run or checkpoint, over which adapters would need it.
     """
-    recipe = recipes.read(run)
+    recipe = origins.recipe(run)
     if "start" in recipe:
         raise FiglangError(
             f"{run} began from {recipe['settings']['model']['name_or_path']}, which is itself trained; rank= "
@@ -241,7 +241,7 @@ def _origin(run: Path) -> Path | None:
             f"{run} does not say what it began from, since it has no recipe.json; leave start= out, or give "
             "the run itself"
         )
-    recipe = recipes.read(run)
+    recipe = origins.recipe(run)
     name, began = recipe["settings"].get("model", {}).get("name_or_path"), recipe.get("start")
     added = averaging.adds_only(run / "model")
     if began is None and added:

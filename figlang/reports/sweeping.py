@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from figlang.errors import FiglangError
-from figlang.runs import recipes, recomputed
+from figlang.runs import origins, recomputed
 from figlang.runs.names import flat
 from figlang.statistics.metrics import as_row, spread
 from figlang.tables import Cell, Mean, Table
@@ -82,7 +82,7 @@ def once(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
 
 def _read(folder: Path) -> Run:
     content = recomputed.checked(folder / "metrics.json")
-    settings = recipes.read(folder)["settings"]
+    settings = origins.recipe(folder)["settings"]
     return Run(
         folder,
         flat({name: value for name, value in settings.items() if name != "seed"}),

@@ -5,17 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from figlang.config.signature import digest
-from figlang.files import stored
-from figlang.runs import names, stages
-
-
-def read(run: Path) -> dict[str, Any]:
-    """Read the recipe.json of a run.
-
-    Raises:
-        FiglangError: If it is damaged.
-    """
-    return stored.document(run / "recipe.json", stored.RECIPE, "train the run again, or put the file back")
+from figlang.runs import names, origins, stages
 
 
 def identified(folder: Path, content: Mapping[str, Any]) -> tuple[str, dict[str, str], str | None]:
@@ -34,7 +24,7 @@ def identified(folder: Path, content: Mapping[str, Any]) -> tuple[str, dict[str,
         FiglangError: If a recipe.json is damaged.
     """
     facts = dict(content.get("facts", {}))
-    run, seed = _trained(folder), facts.pop("train_seed", None)
+    run, seed = origins.behind(folder, content) if facts else None, facts.pop("train_seed", None)
     if not facts or (run is None and seed is not None):
         return str(folder), {}, None  # its settings are unknown, so it is not pooled with others
     about = [content.get("data_name"), content.get("split")]
@@ -42,16 +32,14 @@ def identified(folder: Path, content: Mapping[str, Any]) -> tuple[str, dict[str,
         return digest([facts, {}, *about]), {}, None
     facts.pop("trained", None)  # its digest is that of the settings with the seed
     facts.pop("weights", None)
-    own = read(run)
+    own = origins.recipe(run)
     recipe = _without_seed(own)
     found = digest([facts, recipe, *about]), names.flat(recipe["settings"])
     if (both := _lineage(run, own)) is None:
         return *found, None
     facts["model"] = of_all_seeds(str(facts.get("model")), seed)
-    if (
-        facts.get("base") == own["settings"]["model"]["name_or_path"]
-    ):  # a whole network that was trained further
-        del facts["base"]
+    if facts.get("base") == own["settings"]["model"]["name_or_path"]:
+        del facts["base"]  # a whole network that was trained further
     return *found, digest([facts, both, *about])
 
 
@@ -63,11 +51,6 @@ def of_all_seeds(name: str, seed: int | None) -> str:
         seed: The seed of the run.
     """
     return name.removesuffix(f"-seed{seed}")
-
-
-def _trained(folder: Path) -> Path | None:
-    """The run behind an evaluation; None if there is none."""
-    return next((run for run in (folder, folder.parent.parent) if (run / "recipe.json").is_file()), None)
 
 
 def _without_seed(recipe: dict[str, Any]) -> dict[str, Any]:
@@ -84,9 +67,9 @@ def _lineage(run: Path, recipe: dict[str, Any]) -> dict[str, Any] | None:
         identity; None if that one is not here, is not a run, or has another seed.
     """
     began = None if recipe.get("start") is None else stages.source(run)
-    if began is None or not (began / "recipe.json").is_file():
+    if began is None or not (began / origins.RECIPE).is_file():
         return None
-    before, seed = read(began), recipe["settings"].get("seed")
+    before, seed = origins.recipe(began), recipe["settings"].get("seed")
     if before["settings"].get("seed") != seed:
         return None
     found = _without_seed(recipe)

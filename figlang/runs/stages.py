@@ -15,10 +15,11 @@ from figlang.errors import FiglangError
 from figlang.files import stored
 from figlang.models import manifest as manifests
 from figlang.models.manifest import MANIFEST
+from figlang.runs.origins import RECIPE, near
 from figlang.tasks import registry as readers
 from figlang.types import Split
 
-RECIPE, METRICS, SETTINGS = "recipe.json", "metrics.json", "config.yaml"
+METRICS, SETTINGS = "metrics.json", "config.yaml"
 GIVE = "give the folder of a run of figlang train"
 
 
@@ -92,7 +93,7 @@ def commands(run: Path) -> list[list[str]]:
         if "commands_before" in (kept := _document(run)):
             found: list[list[str]] = kept["commands_before"]
             return found
-        started = _source(run)
+        started = source(run)
         document = {} if started is None else _document(started)
         return [*commands(started), typed(document)] if started and "command" in document else []
     except FiglangError:  # what an earlier run says of itself stops no training and no release
@@ -123,22 +124,6 @@ def folder_of(model: str | Path) -> Path | None:
     neither is one."""
     folder = Path(model).expanduser()
     return next((path for path in (folder, folder.parent) if _is_stage(path)), None)
-
-
-def near(named: str, folder: Path) -> Iterator[Path]:
-    """Where a path may lead that was typed before a folder was written: from here, and from above the folder.
-
-    Args:
-        named: The path. A relative one was typed in a folder that need not be the present one.
-        folder: The folder whose files name it.
-
-    Yields:
-        Paths, whether something is there or not.
-    """
-    path = Path(named).expanduser()
-    yield path
-    if not path.is_absolute():
-        yield from (above / path for above in folder.absolute().parents)
 
 
 def placed(folder: Path, settings: Any) -> Any:

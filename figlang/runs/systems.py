@@ -189,10 +189,10 @@ def unlike(systems: Sequence[System]) -> list[System]:
         systems: The systems. They may have begun from one run, or each from a run with its own seed.
     """
     first = systems[0]
-    recipes = [system for system in systems if system.recipe != first.recipe]
+    others = [system for system in systems if system.recipe != first.recipe]
     if first.lineage is None:
-        return recipes
-    return min(recipes, [system for system in systems if system.lineage != first.lineage], key=len)
+        return others
+    return min(others, [system for system in systems if system.lineage != first.lineage], key=len)
 
 
 def pooled(systems: Sequence[System], rename: Mapping[str, str] | None = None) -> list[Pool]:

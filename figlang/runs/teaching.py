@@ -12,7 +12,7 @@ from figlang.errors import FiglangError
 from figlang.files import stored
 from figlang.files.sources import sha256
 from figlang.models.manifest import UNTRAINED
-from figlang.runs import outputs, spelled, stages, teacher_models
+from figlang.runs import origins, outputs, spelled, stages, teacher_models
 from figlang.runs.predictions import FORWARD
 from figlang.types import Split
 
@@ -74,10 +74,10 @@ def hashes(run: Path) -> dict[str, str]:
         return {each["sha256"][:HASH]: spelled.model(str(each["model"])) for each in teachers}
     method = _method(run)
     learnt = method.get("teacher") and method.get("teacher_weight", 1)
-    if not (learnt and (run / stages.RECIPE).is_file()):
+    if not (learnt and (run / origins.RECIPE).is_file()):
         return {}
     # The recipe of a run from before teachers were named
-    recipe = stored.document(run / stages.RECIPE, stored.RECIPE, stages.GIVE)
+    recipe = stored.document(run / origins.RECIPE, stored.RECIPE, stages.GIVE)
     return dict.fromkeys(recipe["settings"].get("method", {}).get("teacher", []), "a teacher")
 
 
@@ -86,11 +86,11 @@ def _given(run: Path) -> Iterator[tuple[str, Path]]:
     for one in (run, *stages.averaged(run, outputs.finished(run).get("averaged", []))):
         method = _method(one)
         for named in method.get("teacher") or []:
-            for folder in stages.near(str(named), one):
+            for folder in origins.near(str(named), one):
                 if (folder / FORWARD).is_file():
                     yield sha256(folder / FORWARD)[:HASH], folder
         for named in method.get("teacher_model") or []:
-            for folder in stages.near(str(named), one):
+            for folder in origins.near(str(named), one):
                 with suppress(FiglangError):  # no teacher, or its weights were deleted
                     yield teacher_models.identity(str(folder))[:HASH], folder
 
@@ -108,7 +108,7 @@ def _systems(folder: Path, paths: PathsConfig) -> Iterator[tuple[str, list[Split
     content = outputs.finished(folder)
     if members := content.get("members"):
         for member in members:
-            near = [one for one in stages.near(member["folder"], folder) if (one / FORWARD).is_file()]
+            near = [one for one in origins.near(member["folder"], folder) if (one / FORWARD).is_file()]
             same = [one for one in near if sha256(one / FORWARD) == member["sha256"]]
             yield from _systems(same[0], paths) if same else [(spelled.model(member["model"]), None)]
         return
@@ -135,4 +135,4 @@ def _places(folder: Path, content: Mapping[str, Any]) -> Iterator[Path]:
     yield folder.absolute().parent.parent
     for word in shlex.split(str(content.get("command", ""))):
         if word.startswith("checkpoint="):
-            yield from stages.near(word.removeprefix("checkpoint="), folder)
+            yield from origins.near(word.removeprefix("checkpoint="), folder)

@@ -1,0 +1,74 @@
+"""The training behind results: its recipe, wherever the results stand."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from figlang.errors import FiglangError
+from figlang.files import stored
+
+RECIPE = "recipe.json"
+REMEDY = "train the run again, or put the file back"
+
+
+def near(named: str, folder: Path) -> Iterator[Path]:
+    """Where a path may lead that was typed before a folder was written: from here, and from above the folder.
+
+    Args:
+        named: The path. A relative one was typed in a folder that need not be the present one.
+        folder: The folder whose files name it.
+
+    Yields:
+        Paths, whether something is there or not.
+    """
+    path = Path(named).expanduser()
+    yield path
+    if not path.is_absolute():
+        yield from (above / path for above in folder.absolute().parents)
+
+
+def recipe(run: Path) -> dict[str, Any]:
+    """Read the recipe.json of a run.
+
+    Raises:
+        FiglangError: If it is damaged.
+    """
+    return stored.document(run / RECIPE, stored.RECIPE, REMEDY)
+
+
+def behind(folder: Path, content: Mapping[str, Any]) -> Path | None:
+    """The run behind an evaluation.
+
+    Args:
+        folder: The folder of the results: a run, a folder within it, or one elsewhere.
+        content: Their metrics.json.
+
+    Returns:
+        Its folder; None if there is none, or if it is not found.
+    """
+    within = (run for run in (folder, folder.parent.parent) if (run / RECIPE).is_file())
+    return next(within, None) or _evaluated(folder, content)
+
+
+def _evaluated(folder: Path, content: Mapping[str, Any]) -> Path | None:
+    """The run that an evaluation elsewhere names as its checkpoint. Another run may lie there by now."""
+    settings = content.get("decided_by", {}).get("settings", {})
+    named, identity = (
+        settings.get("checkpoint"),
+        str(content.get("facts", {}).get("trained", "")).rpartition("@")[2],
+    )
+    if not named or not identity:
+        return None
+    for place in near(str(named), folder):
+        run = place.parent if place.name == "model" else place
+        if (run / RECIPE).is_file() and _identity(run) == identity:
+            return run
+    return None
+
+
+def _identity(run: Path) -> str | None:
+    """The hash of the settings of a run's network; None if it is not there or cannot be read."""
+    try:
+        return str(stored.plain(run / "model" / "figlang.json", REMEDY).get("settings"))
+    except FiglangError:
+        return None
