@@ -9,6 +9,7 @@ import pytest
 from docs.making import measured, options, published, released, rows
 from figlang.config.roots import ROOTS
 from figlang.errors import FiglangError
+from figlang.tasks.registry import TASKS
 
 TABLES = sorted(path.stem for path in measured.RESULTS.glob("*.csv"))
 
@@ -49,6 +50,18 @@ def test_what_stands_between_backticks_in_a_file_is_code_on_the_site() -> None:
     assert [cell for cell in cells if cell.count("`") % 2] == []
     made = [*map(measured.measured, TABLES), options.groups(), *map(options.options, ROOTS)]
     assert [line for text in made for line in text.splitlines() if "\\`" in line] == []
+
+
+def test_every_data_set_has_a_licence_in_the_list() -> None:
+    listed = (measured.ROOT / "docs" / "tasks" / "index.md").read_text().partition("## Licences")[2]
+    own = ("own", "figqa_csv", "snli_dev_test", "nli_mix", "mix")  # the user's files, and parts of the others
+    assert [name for name, task in TASKS.items() if name not in own and f"| {task.title}" not in listed] == []
+
+
+@pytest.mark.parametrize("name", ["scoring.masking", "prompt.answer", "chrf=", "parsed=", "data.root"])
+def test_a_page_explains_what_the_list_of_options_names(name: str) -> None:
+    pages = (path for place in ("guides", "start") for path in (measured.ROOT / "docs" / place).glob("*.md"))
+    assert any(name in path.read_text() for path in pages)
 
 
 def test_every_table_is_on_a_page() -> None:
