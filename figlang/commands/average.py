@@ -22,7 +22,7 @@ from figlang.config import AverageConfig, ModelConfig, PathsConfig, settings_of_
 from figlang.config.entry import entry
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
-from figlang.evaluation import opening, predicting, runtime
+from figlang.evaluation import cleanness, opening, predicting, runtime
 from figlang.files import stored
 from figlang.files.folders import copied, whole_folder
 from figlang.files.ownership import OWN
@@ -75,7 +75,9 @@ def main(config: AverageConfig) -> None:
         loaded = opening.export(beside / "model", config)
         likely = likelihood.of_export(loaded, validation.items)  # scoring may lay the weights out anew
         facts = predicting.predict(loaded, validation, beside, predicting.How(config.trainer.progress))
-        document = _document(config, contents, facts, validation, beside) | _measured(contents, likely)
+        clean = cleanness.of_mean([*map(Path, config.runs)], parts.manifests[: len(contents)], validation)
+        document = _document(config, contents, facts, validation, beside, clean)
+        document |= _measured(contents, likely)
         for file in (Path(config.runs[0]) / name for name in ("config.yaml", "recipe.json")):
             if file.is_file():  # a released checkpoint has no recipe.json
                 shutil.copyfile(file, beside / file.name)
@@ -192,6 +194,7 @@ def _document(
     facts: Mapping[str, Any],
     validation: Split,
     folder: Path,
+    clean: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The content of metrics.json: what was measured of the mean, and what is known of the runs."""
     first = contents[0]
@@ -200,7 +203,7 @@ def _document(
     )
     teachers = {each["sha256"]: each for content in contents for each in content.get("teachers", [])}
     commands = [[*content.get("commands", []), content["command"]] for content in contents]
-    return evaluated.document(folder) | {
+    return evaluated.document(folder, clean) | {
         "data": first["data"],
         "commands": [command for several in commands for command in several],
         "commands_before": stages.shared(stages.commands(Path(run)) for run in config.runs),

@@ -50,6 +50,25 @@ def of_checkpoint(config: EvaluateConfig, manifest: Manifest, split: Split) -> d
     return of_overlaps(overlaps, split)
 
 
+def of_mean(runs: Sequence[Path], manifests: Sequence[Manifest], split: Split) -> dict[str, Any]:
+    """What the runs of a mean of weights say of a split that each was evaluated on.
+
+    Args:
+        runs: Their folders.
+        manifests: The manifests of their networks.
+        split: The items.
+
+    Returns:
+        As `of_overlaps`, with the items that any of the runs shares text with. Empty if one of them does not
+            say it.
+    """
+    found = [_kept(run, manifest, split) for run, manifest in zip(runs, manifests, strict=True)]
+    if not all(found):
+        return {}
+    touched = {item: theirs for one in found for item, theirs in one["touched"].items()}
+    return {**max(found, key=lambda one: int(one["training_items"])), "touched": touched}
+
+
 def search(
     train: Split,
     evaluated: Sequence[tuple[str, str, Split]],

@@ -11,6 +11,7 @@ import pytest
 import figlang
 from figlang.config import PathsConfig
 from figlang.errors import FiglangError
+from figlang.evaluation import cleanness
 from figlang.runs import recomputed, stages
 from figlang.runs.predictions import FORWARD, read_predictions
 from figlang.statistics import metrics
@@ -155,3 +156,16 @@ def test_data_sets_beside_a_training_have_clean_items_too(tmp_path: Path) -> Non
     trained = document(tmp_path / "run")
     assert beside["clean"]["training_items"] == trained["clean"]["training_items"] > 0
     assert "no accuracy on clean items" not in ended.stderr
+
+
+def test_a_mean_has_the_items_that_any_of_its_runs_shares_text_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: dict[str, dict[str, Any]] = {
+        "a": {"stages": 1, "training_items": 8, "touched": {"x": "1"}},
+        "b": {"stages": 1, "training_items": 9, "touched": {"y": "2"}},
+        "unknown": {},
+    }
+    monkeypatch.setattr(cleanness, "_kept", lambda run, *_: said[run.name])
+    for names, touched in (("ab", {"x": "1", "y": "2"}), ("a", {"x": "1"})):
+        runs = [Path(name) for name in names]
+        assert cleanness.of_mean(runs, [None] * len(runs), None)["touched"] == touched
+    assert cleanness.of_mean([Path("a"), Path("unknown")], [None, None], None) == {}

@@ -170,6 +170,11 @@ def test_seeds_become_one_run_that_can_be_released(
     card = (tmp_path / "soup" / "README.md").read_text()
     assert "| mean of 2 seeds, released | mean ± sd |" in card
     each_run = [json.loads((Path(run) / "metrics.json").read_text()) for run in runs]
+    # Its items are as clean as those of its runs.
+    clean, *cleans = (
+        {k: v for k, v in one["clean"].items() if k != "accuracy"} for one in (content, *each_run)
+    )
+    assert cleans == [clean, clean]
     costs, cost = [one["training"] for one in each_run], content["training"]
     assert cost["peak_memory_mb"] == max(one["peak_memory_mb"] for one in costs)
     read = sum(one["tokens_per_second"] * one["seconds"] for one in costs)
