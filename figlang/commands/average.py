@@ -254,7 +254,7 @@ def _origin(run: Path) -> Path | None:
             f"{run} began from {name}, which is not a run or checkpoint; start= also takes LoRA adapters "
             "without a head, and nothing else; leave start= out"
         )
-    places = [local_path(name)] if name.startswith(PACKAGE) else stages.near(name, run)
+    places = [local_path(name)] if name.startswith(PACKAGE) else origins.near(name, run)
     folder = next((stages.network(place) for place in places if stages.identity(place) == began), None)
     if folder is None:
         raise FiglangError(
