@@ -50,20 +50,29 @@ def behind(folder: Path, content: Mapping[str, Any]) -> Path | None:
     return next(within, None) or _evaluated(folder, content)
 
 
-def _evaluated(folder: Path, content: Mapping[str, Any]) -> Path | None:
-    """The run that an evaluation elsewhere names as its checkpoint. Another run may lie there by now."""
-    settings = content.get("decided_by", {}).get("settings", {})
-    named, identity = (
-        settings.get("checkpoint"),
-        str(content.get("facts", {}).get("trained", "")).rpartition("@")[2],
-    )
-    if not named or not identity:
-        return None
-    for place in near(str(named), folder):
+def named_run(named: str, identity: str, folder: Path) -> Path | None:
+    """The run that the files of a folder name.
+
+    Args:
+        named: The path of the run or of its network, as it was typed.
+        identity: The hash of the settings of its network. Another run may lie there by now.
+        folder: The folder whose files name it.
+
+    Returns:
+        Its folder; None if it is not here, or is a released checkpoint.
+    """
+    for place in near(named, folder):
         run = place.parent if place.name == "model" else place
         if (run / RECIPE).is_file() and _identity(run) == identity:
             return run
     return None
+
+
+def _evaluated(folder: Path, content: Mapping[str, Any]) -> Path | None:
+    """The run that an evaluation elsewhere names as its checkpoint. Another run may lie there by now."""
+    named = content.get("decided_by", {}).get("settings", {}).get("checkpoint")
+    identity = str(content.get("facts", {}).get("trained", "")).rpartition("@")[2]
+    return named_run(str(named), identity, folder) if named and identity else None
 
 
 def _identity(run: Path) -> str | None:

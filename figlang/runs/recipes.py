@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from figlang.config.signature import digest
-from figlang.runs import names, origins, stages
+from figlang.runs import names, origins
 
 
 def identified(folder: Path, content: Mapping[str, Any]) -> tuple[str, dict[str, str], str | None]:
@@ -66,8 +66,9 @@ def _lineage(run: Path, recipe: dict[str, Any]) -> dict[str, Any] | None:
         The recipe without the seed, with that of the run that it began from in the place of its path and
         identity; None if that one is not here, is not a run, or has another seed.
     """
-    began = None if recipe.get("start") is None else stages.source(run)
-    if began is None or not (began / origins.RECIPE).is_file():
+    named, identity = recipe["settings"].get("model", {}).get("name_or_path"), recipe.get("start")
+    began = origins.named_run(named, identity, run) if named and identity else None
+    if began is None:
         return None
     before, seed = origins.recipe(began), recipe["settings"].get("seed")
     if before["settings"].get("seed") != seed:

@@ -55,7 +55,7 @@ def before(run: Path, paths: PathsConfig) -> list[Split]:
     Raises:
         FiglangError: If the settings of a run cannot be read, or if its data have changed.
     """
-    started = source(run)
+    started = _source(run)
     return [] if started is None else [*before(started, paths), trained(started, paths)]
 
 
@@ -93,7 +93,7 @@ def commands(run: Path) -> list[list[str]]:
         if "commands_before" in (kept := _document(run)):
             found: list[list[str]] = kept["commands_before"]
             return found
-        started = source(run)
+        started = _source(run)
         document = {} if started is None else _document(started)
         return [*commands(started), typed(document)] if started and "command" in document else []
     except FiglangError:  # what an earlier run says of itself stops no training and no release
@@ -193,9 +193,7 @@ def _is_stage(folder: Path) -> bool:
     return released or (folder / RECIPE).is_file()
 
 
-def source(run: Path) -> Path | None:
-    """The run or released checkpoint that a run or checkpoint began from; None if it is not here, or if it
-    began from another network."""
+def _source(run: Path) -> Path | None:
     stage = _read(run)
     model = stage.model
     if (

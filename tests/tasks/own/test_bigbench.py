@@ -27,7 +27,10 @@ def test_big_bench_is_read(tmp_path: Path) -> None:
         (item.texts, item.gold) for item in EXPECTED
     ]
     assert loaded.items[0].id == "frases-1"
-    assert sum("example left out" in note for note in loaded.notes) == len(odd)
+    first, _, last = range(len(examples) + 1, len(examples + odd) + 1)
+    left_out = [note for note in loaded.notes if "example left out" in note]
+    assert len(left_out) == 2  # of three examples, since two have the same problem
+    assert f"each of rows {first}, {last}: no input with target_scores" in left_out[0]
 
 
 @pytest.mark.parametrize(
