@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from figlang.config.signature import digest
+from figlang.errors import FiglangError
+from figlang.files import stored
 from figlang.runs import names, origins
 
 
@@ -64,17 +66,30 @@ def _lineage(run: Path, recipe: dict[str, Any]) -> dict[str, Any] | None:
 
     Returns:
         The recipe without the seed, with that of the run that it began from in the place of its path and
-        identity; None if that one is not here, is not a run, or has another seed.
+        identity; None if that one is not here, is damaged, is not a run of a training, or has another seed.
     """
+    seed = recipe["settings"].get("seed")
+    if (found := _began(run, recipe)) is None:
+        return None
+    began, before = found
+    if before["settings"].get("seed") != seed:
+        return None
+    both = _without_seed(recipe)
+    model = {name: value for name, value in both["settings"]["model"].items() if name != "name_or_path"}
+    model["name"] = of_all_seeds(str(model.get("name")), seed)
+    both["settings"]["model"] = model
+    return {**both, "start": _lineage(began, before) or _without_seed(before)}
+
+
+def _began(run: Path, recipe: Mapping[str, Any]) -> tuple[Path, dict[str, Any]] | None:
+    """The run that a run began from, and its recipe. None if it is not here, if its files cannot be read, or
+    if it is a mean, which has the recipe of its first run only."""
     named, identity = recipe["settings"].get("model", {}).get("name_or_path"), recipe.get("start")
     began = origins.named_run(named, identity, run) if named and identity else None
     if began is None:
         return None
-    before, seed = origins.recipe(began), recipe["settings"].get("seed")
-    if before["settings"].get("seed") != seed:
+    try:
+        mean = "averaged" in stored.plain(began / "metrics.json", origins.REMEDY)
+        return None if mean else (began, origins.recipe(began))
+    except FiglangError:  # the results of a run are there whatever became of the run before it
         return None
-    found = _without_seed(recipe)
-    model = {name: value for name, value in found["settings"]["model"].items() if name != "name_or_path"}
-    model["name"] = of_all_seeds(str(model.get("name")), seed)
-    found["settings"]["model"] = model
-    return {**found, "start": _lineage(began, before) or _without_seed(before)}

@@ -270,9 +270,24 @@ def test_seeds_that_began_from_seeds_of_another_recipe_are_one_recipe(
     # Two seeds from one start are of one recipe, and so are a seed from the same start and these.
     assert [pool.name for pool in systems.pooled(read[1:])] == ["first-seed1, 2 seeds"]
     assert [len(pool.systems) for pool in systems.pooled(read)] == [1, 2]
-    # Without the run that one began from, nobody knows that it had the same recipe.
+    # A mean has the recipe of its first run, which is not that of the mean.
+    call(
+        monkeypatch,
+        average_command,
+        "first/seed1",
+        "first/seed0",
+        "shares=0.5,0.5",
+        "output=mean/first/seed1",
+    )
+    on = ["model.name_or_path=mean/first/seed1", "model.init=pretrained"]
+    call(monkeypatch, train_command, *fast, *on, "seed=1", "run=mean/second/seed1")
+    assert len(systems.pooled(systems.read(["second/seed0", "mean/second/seed1"]))) == 2
+    # If the run that one began from is damaged or gone, nobody knows that it had the same recipe.
+    both = ["second/seed0", "second/seed1"]
+    (tmp_path / "first/seed0/model/figlang.json").write_text("{")
+    assert len(systems.pooled(systems.read(both))) == 2
     shutil.rmtree("first/seed0")
-    assert len(systems.pooled(systems.read(["second/seed0", "second/seed1"]))) == 2
+    assert len(systems.pooled(systems.read(both))) == 2
 
 
 def test_a_mean_is_released_from_another_folder_than_that_of_its_runs(
