@@ -216,22 +216,35 @@ def command(runs: Sequence[Run]) -> str | None:
         return None
     members = groups[chosen]
     seeds = ",".join(str(seed) for seed in sorted({run.seed for run in members}))
-    words = _words(members[0], varying(runs))
+    words = _words(members, varying(runs))
     return shlex.join([*words, *(["-m"] if "," in seeds else []), f"seed={seeds}"])
 
 
-def _words(run: Run, names: Sequence[str]) -> list[str]:
-    """The command of a run, with its own values in the place of lists of values."""
-    words = []
+def _words(members: Sequence[Run], names: Sequence[str]) -> list[str]:
+    """The command of runs that differ in their seed, with their own values in place of lists of values."""
+    words, run = [], members[0]
     given = dict.fromkeys(names)
+    own = {name: _own(members, name) for name in run.settings}
+    # A setting that differs may stand in the command though another one, for example model.name, tells it.
+    typed = (*names, *(name for name in own if "${seed}" in own[name]))
     for word in shlex.split(str(run.content.get("command", "figlang train"))):
         key, equals, _ = word.partition("=")
         if word in ("-m", "--multirun") or key in ("seed", "run", "name", "overwrite", "skip_finished"):
             continue
         if key.startswith("hydra"):
             continue
-        name = next((name for name in names if key in (name, name.removesuffix(".name"))), None)
-        words.append(word if name is None or not equals else f"{key}={run.settings[name]}")
-        if name is not None:
-            given.pop(name, None)
-    return [*words, *(f"{name}={run.settings[name]}" for name in given if name in run.settings)]
+        name = next((name for name in typed if key in (name, name.removesuffix(".name"))), None)
+        words.append(word if name is None or not equals else f"{key}={own[name]}")
+        given.pop(name or "", None)
+        if name == "model.name_or_path":
+            given.pop("model.name", None)  # it follows from the path
+    return [*words, *(f"{name}={own[name]}" for name in given if name in own)]
+
+
+def _own(members: Sequence[Run], name: str) -> str:
+    """A setting of runs that differ in their seed. Paths to their own seeds are one path with `${seed}`."""
+    run = members[0]
+    value = run.settings[name]
+    if all(member.settings.get(name) == value for member in members):
+        return value
+    return re.sub(rf"\bseed{run.seed}\b", "seed${seed}", value)

@@ -122,6 +122,20 @@ def test_seeds_that_began_from_seeds_of_another_training_are_one_row() -> None:
     assert len(sweeping.grouped([on(0, "a", 1), on(1, "a", 0)])) == 2
 
 
+def test_the_command_leads_each_seed_to_its_own_start() -> None:
+    def on(first: str, seed: int, loss: float) -> Run:
+        path, typed = f"runs/{first}/seed{seed}", "figlang train data=sample model.name_or_path="
+        start = {"model.name_or_path": path, "model.name": f"{first}-seed{seed}"}
+        return run(seed, loss, 0.8, start, command=f"{typed}{path} seed={seed}")
+
+    wanted = "figlang train data=sample 'model.name_or_path=runs/a/seed${seed}' -m seed=0,1"
+    seeds = [on("a", 0, 0.5), on("a", 1, 0.5)]
+    assert sweeping.command(seeds) == wanted
+    assert sweeping.command([*seeds, on("b", 0, 0.7), on("b", 1, 0.7)]) == wanted
+    # A single run has its own path.
+    assert sweeping.command(seeds[:1]) == wanted.replace("'", "").replace("${seed} -m seed=0,1", "0 seed=0")
+
+
 def test_the_name_of_a_preset_stands_for_what_it_determines() -> None:
     large = {"data.name": "large", "data.size": "large"}
     assert sweeping.varying([run(0, 0.5, 0.8), run(0, 0.5, 0.8, large)]) == ["data.name"]
