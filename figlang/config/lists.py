@@ -11,7 +11,9 @@ from typing import Any, get_args, get_origin
 from figlang.config.typed import text
 
 # Values that Hydra or OmegaConf makes: a list, a dictionary, another option's value, a function.
-_MADE = re.compile(r"[\[{]|.*\$\{|[a-z_]+\(|null$", flags=re.IGNORECASE)
+_MADE = re.compile(r"[\[{]|.*\$\{|[a-z_]+\(.*\)$|null$", flags=re.IGNORECASE)
+# A value in quotes, or what stands before a comma.
+_PART = re.compile(r"""\s*(?:'(.*?)'|"(.*?)")\s*,|([^,]*),""")
 
 
 @cache
@@ -51,12 +53,14 @@ def word(key: str, value: str, entry: type, several: bool) -> str:
     """
     if _MADE.match(value):
         return f"{key}={value}"
-    entries = [part.strip() if entry is float else text(part) for part in parts(value)]
+    entries = [part if entry is float else text(part) for part in parts(value)]
     return f"{key}={','.join(f'[{each}]' for each in entries)}" if several else f"{key}=[{','.join(entries)}]"
 
 
 def parts(value: str) -> list[str]:
-    """The values of a word: one in quotes, or several between commas."""
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
-        return [value[1:-1]]
-    return [value] if Path(value).exists() else value.split(",")
+    """The values of a word between commas, without quotes and spaces around them. A path that exists is one
+    value, and a comma in quotes separates nothing."""
+    if Path(value).exists():
+        return [value]
+    found = [(quoted or also, bare) for quoted, also, bare in _PART.findall(f"{value},")]
+    return [quoted or bare.strip() for quoted, bare in found if quoted or bare.strip()]
