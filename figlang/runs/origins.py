@@ -1,9 +1,11 @@
 """The training behind results: its recipe, wherever the results stand."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from figlang.config import lists
 from figlang.errors import FiglangError
 from figlang.files import stored
 
@@ -69,10 +71,20 @@ def named_run(named: str, identity: str, folder: Path) -> Path | None:
 
 
 def _evaluated(folder: Path, content: Mapping[str, Any]) -> Path | None:
-    """The run that an evaluation elsewhere names as its checkpoint. Another run may lie there by now."""
-    named = content.get("decided_by", {}).get("settings", {}).get("checkpoint")
+    """The run that the command of an evaluation elsewhere names as its checkpoint."""
     identity = str(content.get("facts", {}).get("trained", "")).rpartition("@")[2]
-    return named_run(str(named), identity, folder) if named and identity else None
+    named = checkpoints(content) if identity else ()
+    return next(filter(None, (named_run(one, identity, folder) for one in named)), None)
+
+
+def checkpoints(content: Mapping[str, Any]) -> list[str]:
+    """The checkpoints that the command of an evaluation names: several, if it evaluated each of them (-m)."""
+    try:
+        words = shlex.split(str(content.get("command", "")))
+    except ValueError:  # a damaged record
+        return []
+    values = [word.partition("=")[2] for word in words if word.startswith("checkpoint=")]
+    return [named for value in values for named in lists.parts(value)]
 
 
 def _identity(run: Path) -> str | None:

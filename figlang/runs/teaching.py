@@ -1,6 +1,5 @@
 """What the teachers of a model were trained on: text of it can reach the model through their scores."""
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -133,6 +132,5 @@ def _places(folder: Path, content: Mapping[str, Any]) -> Iterator[Path]:
     """Where the run may be whose results a folder holds: there, above it, or what the command evaluated."""
     yield folder
     yield folder.absolute().parent.parent
-    for word in shlex.split(str(content.get("command", ""))):
-        if word.startswith("checkpoint="):
-            yield from origins.near(word.removeprefix("checkpoint="), folder)
+    for named in origins.checkpoints(content):
+        yield from origins.near(named, folder)

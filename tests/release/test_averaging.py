@@ -13,6 +13,7 @@ from peft.utils import CONFIG_NAME
 from peft.utils.merge_utils import dare_linear, dare_ties, ties
 from safetensors.torch import load_file, save_file
 
+from evaluate import main as evaluate_command
 from figlang.commands.average import main as average_command
 from figlang.commands.release import main as release_command
 from figlang.config import AverageConfig
@@ -267,6 +268,12 @@ def test_seeds_that_began_from_seeds_of_another_recipe_are_one_recipe(
         torch.testing.assert_close(half[name], sum(one[name] for one in four) / 4)
     read = systems.read([f"second/seed{seed}" for seed in (0, 1, 2)])
     assert [pool.name for pool in systems.pooled(read[:2])] == ["first, 2 seeds"]
+    # So are results elsewhere.
+    for seed in (0, 1):
+        words = [f"checkpoint=second/seed{seed}", f"output=results/{seed}", "data.limit=8"]
+        call(monkeypatch, evaluate_command, *words)
+    elsewhere = systems.read(["results/0", "results/1"])
+    assert [pool.name for pool in systems.pooled(elsewhere)] == ["first, 2 seeds"]
     # Two seeds from one start are of one recipe, and so are a seed from the same start and these.
     assert [pool.name for pool in systems.pooled(read[1:])] == ["first-seed1, 2 seeds"]
     assert [len(pool.systems) for pool in systems.pooled(read)] == [1, 2]

@@ -22,7 +22,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         )
         place = run / "evaluations" / "mine" if seed == 0 else tmp_path / "elsewhere"
         facts = {"trained": f"mine@of {run.name}", "train_seed": seed, "model": "m"}
-        scored(place, run, settings, facts=facts, decided_by={"settings": {"checkpoint": f"runs/seed{seed}"}})
+        scored(place, run, settings, facts=facts, command=f"figlang evaluate checkpoint=runs/seed{seed}")
     return tmp_path
 
 
@@ -46,5 +46,10 @@ def test_another_run_under_the_same_name_is_not_the_training(project: Path) -> N
     assert pools(project) == [1, 1]
     manifest.unlink()
     assert pools(project) == [1, 1]
-    content = {"facts": {"trained": "mine@of seed0"}, "decided_by": {"settings": {"checkpoint": None}}}
+    content = {"facts": {"trained": "mine@of seed0"}, "command": "figlang evaluate model=minilm"}
     assert origins.behind(project / "elsewhere", content) is None
+    assert origins.behind(project / "elsewhere", {**content, "command": "figlang 'evaluate"}) is None
+    # A multirun is one command for all its checkpoints.
+    several = {**content, "command": "figlang evaluate -m checkpoint=runs/seed1,runs/seed0"}
+    run = origins.behind(project / "elsewhere", several) or project
+    assert run.name == "seed0"
