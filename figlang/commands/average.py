@@ -65,7 +65,8 @@ def main(config: AverageConfig) -> None:
     runtime.device(config.trainer)  # refuses one that is not here before anything is read
     runtime.start(0, config.trainer)
     finished = _finished(config)
-    parts = _parts(config)  # tells networks that differ before it is asked for their data
+    # Tells networks that differ before it is asked for their data.
+    parts = _parts(config, not systems.unlike(finished))
     _check_data(finished)
     contents = [system.content for system in finished]
     weights, adapters = averaging.mean(parts.models, config.rank, parts.shares, config.way, config.density)
@@ -91,9 +92,14 @@ def _check_free(folder: Path) -> None:
         raise FiglangError(f"{folder} already exists; take another output=FOLDER")
 
 
-def _parts(config: AverageConfig) -> Parts:
+def _parts(config: AverageConfig, alike: bool) -> Parts:
     """The exports of the runs and, with a share, what they started from. Raises FiglangError for adapters of
-    different networks."""
+    different networks.
+
+    Args:
+        config: The options.
+        alike: Whether the runs are seeds of one recipe. Each of these may name its own start as its base.
+    """
     runs = [Path(run) for run in config.runs]
     models = [_export(run) for run in runs]
     shares = [*config.shares] or [(1 - config.start) / len(runs)] * len(runs)
@@ -108,7 +114,7 @@ def _parts(config: AverageConfig) -> Parts:
                 f"the adapters of {models[0]} and {model} are for different networks and have no mean; "
                 "average adapters of one network"
             )
-        if config.shares and (differs := _differing(manifest, known[0])):
+        if config.shares and not alike and (differs := _differing(manifest, known[0])):
             raise FiglangError(
                 f"{models[0]} and {model} differ in {' and '.join(differs)} and have no mean; average runs "
                 "of one network and one scoring"
