@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerBase
 from figlang.errors import FiglangError, NonFiniteError
 from figlang.models.checkpoint import Served
 from figlang.models.hosted.opened import Hosted, Opened
-from figlang.runs.legibility import COUNTS, UNFAMILIAR
+from figlang.runs.legibility import COUNTS, NO_LETTERS, UNFAMILIAR
 from figlang.types import Item
 
 log = logging.getLogger("figlang")
@@ -146,7 +146,7 @@ def _language(item: Item) -> str:
     if named := item.attributes.get(LANGUAGE):
         return named[0]
     scripts = Counter(_script(letter) for text in item.texts for letter in text if letter.isalpha())
-    return scripts.most_common(1)[0][0] if scripts else "no letters"
+    return scripts.most_common(1)[0][0] if scripts else NO_LETTERS
 
 
 def _marks(text: str) -> int:

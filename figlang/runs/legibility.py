@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 COUNTS = "tokens_by_language"  # the part of metrics.json
+NO_LETTERS = "no letters"  # the name there of texts in no script, for example numbers
 UNFAMILIAR = 0.1  # share of unknown tokens, or of dropped marks, above which choices say little
 LISTED = 5
 
@@ -24,7 +25,9 @@ def sentences(content: Mapping[str, Any]) -> list[str]:
     if len(found) > 1 and (many := _above(found, "unknown", "tokens", UNFAMILIAR)):
         named = _listed({name: f"{100 * share:.0f} %" for name, share in many.items()})
         lines.append(f"The share of unknown tokens is large in {named}. Choices there say little.")
-    if many := _above(found, "tokens", "characters", 1):
+    # A token for each digit and space is not a byte in place of a letter.
+    lettered = {name: each for name, each in found.items() if name != NO_LETTERS}
+    if many := _above(lettered, "tokens", "characters", 1):
         named = _listed({name: f"{share:.1f}" for name, share in many.items()})
         lines.append(
             f"The tokenizer spells {named} in bytes: the numbers are its tokens for a character. The model "

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 REMEDY = "correct the text; such characters come from a wrong encoding or a damaged file"
 # The replacement character, and a byte-order mark within a text.
 SIGNS = "\ufffd\ufeff"
+# Control characters that may be in a text. U+0085, also a line break to Python, is the ellipsis of cp1252.
+KEPT = "\t\n\v\f\r"
 
 
 def found(texts: Iterable[str]) -> str | None:
@@ -21,7 +23,7 @@ def found(texts: Iterable[str]) -> str | None:
         if text.isprintable() and SIGNS[0] not in text:
             continue
         for character in text:
-            control = unicodedata.category(character) == "Cc" and not character.isspace()
+            control = unicodedata.category(character) == "Cc" and character not in KEPT
             if control or character in SIGNS:
                 return f"U+{ord(character):04X}"
     return None

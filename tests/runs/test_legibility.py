@@ -26,6 +26,10 @@ def test_languages_with_more_tokens_than_characters_are_spelled_in_bytes() -> No
     assert line.startswith("The tokenizer spells Kannada (3.1) and Hindi (1.5) in bytes:")
 
 
+def test_numbers_are_not_spelled_in_bytes() -> None:
+    assert told(Latin=(30, 0, 100, 0), **{"no letters": (150, 0, 100, 0)}) == []
+
+
 def test_dropped_marks_are_told_as_a_share_of_characters() -> None:
     (line,) = told(Hindi=(80, 0, 100, 30))
     assert line == "The tokenizer drops accents and vowel signs of Hindi (30 marks for 100 characters)."

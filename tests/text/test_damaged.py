@@ -7,7 +7,13 @@ from figlang.text.damaged import found
 
 @pytest.mark.parametrize(
     ("text", "sign"),
-    [("A\x00 b", "U+0000"), ("caf\ufffd", "U+FFFD"), ("a\ufeffb", "U+FEFF"), ("a\x1bb", "U+001B")],
+    [
+        ("A\x00 b", "U+0000"),
+        ("caf\ufffd", "U+FFFD"),
+        ("a\ufeffb", "U+FEFF"),
+        ("a\x1bb", "U+001B"),
+        ("a\x85", "U+0085"),
+    ],
 )
 def test_a_character_that_no_text_should_hold_is_named(text: str, sign: str) -> None:
     assert found(["a good text", text]) == sign
