@@ -118,10 +118,18 @@ def grouped(runs: Sequence[Run]) -> dict[tuple[str, ...], list[Run]]:
 
 def _values(runs: Sequence[Run], name: str) -> list[str]:
     """A setting of each run. Paths that lead each run to its own seed, as in trainings of two stages, are one
-    value."""
+    value. A path that runs of other seeds have too is one start for several seeds, and stays as it is."""
     values = [run.settings.get(name, "–") for run in runs]
     alike = [re.sub(rf"\bseed{run.seed}\b", "seed*", at) for run, at in zip(runs, values, strict=True)]
-    return alike if len(set(alike)) < len(set(values)) else values
+    shared = {at for at, one in zip(values, alike, strict=True) if at == one}
+    paths: dict[str, set[str]] = {}
+    for at, one in zip(values, alike, strict=True):
+        if at not in shared:
+            paths.setdefault(one, set()).add(at)
+    return [
+        one if len(paths.get(one, ())) > 1 and at not in shared else at
+        for at, one in zip(values, alike, strict=True)
+    ]
 
 
 def best(groups: Mapping[tuple[str, ...], Sequence[Run]]) -> tuple[str, ...] | None:

@@ -120,6 +120,9 @@ def test_seeds_that_began_from_seeds_of_another_training_are_one_row() -> None:
     # One start for all, and starts that are not those of the seed.
     assert list(sweeping.grouped([on(0, "a", 0), on(1, "a", 0)])) == [()]
     assert len(sweeping.grouped([on(0, "a", 1), on(1, "a", 0)])) == 2
+    # One start for all beside starts of each seed's own.
+    mixed = sweeping.grouped([*both[:2], on(0, "b", 0), on(1, "b", 0)])
+    assert [[run.seed for run in members] for members in mixed.values()] == [[0, 1], [0, 1]]
 
 
 def test_the_command_leads_each_seed_to_its_own_start() -> None:
