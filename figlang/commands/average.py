@@ -1,6 +1,6 @@
 """Average the weights of several seeds into one network: `runs=[a/seed0,a/seed1] output=a/mean`.
 
-With `shares=[0.7,0.3]` the runs may be of several recipes, and released checkpoints too. With `start=0.5`,
+With `shares=0.7,0.3` the runs may be of several recipes, and released checkpoints too. With `start=0.5`,
 half of the mean is what the runs started from: a checkpoint, or for LoRA without a head the network as it
 comes. A single run can be averaged with it too. The result is a run folder, which `figlang release` takes.
 """
@@ -304,7 +304,7 @@ def _finished(config: AverageConfig) -> list[System]:
     if other := systems.unlike(read):
         raise FiglangError(
             f"{other[0].folder} differs from {runs[0]} in more than its seed; average seeds of one recipe, "
-            "or say how much of each with shares=[…]"
+            "or say how much of each with shares=0.7,0.3"
         )
     systems.check_seeds(read)
     return read
