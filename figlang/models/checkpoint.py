@@ -283,10 +283,13 @@ def _encoder(model: ModelConfig, scoring: ScoringConfig | None, cache: str, kept
     if model.init == "tiny" and scoring is not None:
         # debug=fast has no files from which a manifest could be read
         return _tiny_classifier(model, scoring, kept)
-    located = weights.locate(model.name_or_path)
-    trust = model.trust_remote_code
-    instead = NO_FILES if model.init == "tiny" else ""
-    manifest = manifests.read(located, model.name_or_path, model.revision, trust, model.base, instead)
+    source, trust = model.name_or_path, model.trust_remote_code
+    try:
+        manifest = manifests.read(weights.locate(source), source, model.revision, trust, model.base)
+    except FiglangError as error:
+        if model.init != "tiny":
+            raise
+        raise FiglangError(f"{error}{NO_FILES}") from error
     manifest = replace(manifest, name=model.name)
     if model.init == "tiny":
         manifest = replace(manifest, base=networks.describe(model))

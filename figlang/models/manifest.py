@@ -159,12 +159,7 @@ def stored(located: str, revision: str | None) -> Manifest | None:
 
 
 def read(
-    located: str,
-    source: str,
-    revision: str | None,
-    trust: bool = False,
-    base: str | None = None,
-    instead: str = "",
+    located: str, source: str, revision: str | None, trust: bool = False, base: str | None = None
 ) -> Manifest:
     """The manifest of a folder or hub id. Without figlang.json, it is made from the class of the network.
 
@@ -174,7 +169,6 @@ def read(
         revision: Revision on the hub.
         trust: Whether code that comes with the model may run.
         base: The network below adapters, in place of the one that they name.
-        instead: The end of the error if its files cannot be had: what to do without them.
 
     Raises:
         FiglangError: If neither says how to read the network.
@@ -190,7 +184,6 @@ def read(
     except OSError as error:
         raise FiglangError(
             f"no checkpoint {source!r}: neither a folder here nor reachable as a hub id ({one_line(error)})"
-            f"{instead}"
         ) from error
     except Exception as error:  # transformers raises its own kinds of errors too
         _check_holds(Path(located), source)

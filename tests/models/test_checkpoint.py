@@ -110,9 +110,10 @@ def test_a_network_of_another_kind_without_figlang_json_is_refused(tmp_path: Pat
         checkpoint.load(str(tmp_path / "model"))
 
 
+@pytest.mark.parametrize("offline", [True, False])  # as the environment says, or as the hub's silence does
 @pytest.mark.parametrize("init", ["tiny", "pretrained"])
 def test_a_tiny_encoder_without_files_says_which_scoring_needs_none(
-    monkeypatch: pytest.MonkeyPatch, init: str
+    monkeypatch: pytest.MonkeyPatch, init: str, offline: bool
 ) -> None:
     """Only the files of an encoder say how it is asked, and debug=fast alone promises to need none."""
 
@@ -120,8 +121,10 @@ def test_a_tiny_encoder_without_files_says_which_scoring_needs_none(
         raise OSError("no connection")
 
     monkeypatch.setattr(manifests, "stored", unreached)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", offline)
+    monkeypatch.setattr("figlang.files.hub._silence", lambda _: "no connection")
     model = ModelConfig(name="roberta", name_or_path="roberta-large", architecture="roberta", init=init)
-    with pytest.raises(FiglangError, match=r"'roberta-large'.*no connection") as told:
+    with pytest.raises(FiglangError, match=r"roberta-large.*no connection") as told:
         checkpoint.pretrained(model, None, "cache")
     assert ("scoring=pll" in str(told.value)) is (init == "tiny")
     for kind in ("pll", "nli") if init == "tiny" else ():
