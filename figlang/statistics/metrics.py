@@ -175,7 +175,8 @@ def measure(predictions: Sequence[Prediction]) -> dict[str, object]:
 def _tells_gold(values: Mapping[str, Sequence[Prediction]]) -> bool:
     """Whether the right option follows from the value of an attribute, as from the class of NLI.
 
-    A system that always chooses one option then has 100 % of a value, so guessing has no rate there.
+    Then a system that always chooses the same option has 100 % or nothing of each value. So chance says
+    nothing there.
     """
     golds = [{row.gold for row in rows if row.gold is not None} for rows in values.values()]
     return all(len(found) <= 1 for found in golds) and len(set().union(*golds)) > 1
