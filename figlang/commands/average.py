@@ -2,7 +2,8 @@
 
 With `shares=0.7,0.3` the runs may be of several recipes, and released checkpoints too. With `start=0.5`,
 half of the mean is what the runs started from: a checkpoint, or for LoRA without a head the network as it
-comes. A single run can be averaged with it too. The result is a run folder, which `figlang release` takes.
+comes. A single run can be averaged with it too. Shares that are less than one leave the rest to the network
+as it comes. The result is a run folder, which `figlang release` takes.
 """
 
 import json
@@ -102,6 +103,11 @@ def _parts(config: AverageConfig, alike: bool) -> Parts:
     """
     runs = [Path(run) for run in config.runs]
     models = [_export(run) for run in runs]
+    if config.rest and (whole := [model for model in models if not averaging.adds_only(model)]):
+        raise FiglangError(
+            f"the numbers of shares= are {1 - config.rest:g} together, and {whole[0]} is not LoRA without a "
+            "head, which alone can leave the rest to the network as it comes; give numbers that are 1"
+        )
     shares = [*config.shares] or [(1 - config.start) / len(runs)] * len(runs)
     # Seeds of one recipe may have begun from seeds of another one.
     began = [start for run in runs if (start := _origin(run)) is not None] if config.start else []

@@ -1,6 +1,7 @@
 """The model card of an export, made from its run."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import fsum
 from typing import Any
 
 from figlang.config.presets import DEFAULTS
@@ -223,10 +224,13 @@ def mean_of(runs: int, start: float, shares: Sequence[float]) -> str:
     Args:
         runs: The number of runs.
         start: The share of the network that the training started from.
-        shares: The shares of the runs; empty for seeds of one recipe, which have equal ones.
+        shares: The shares of the runs; empty for seeds of one recipe, which have equal ones. If they are
+            less than one, the rest is the network as it comes.
     """
     if shares:
-        return " + ".join(f"{share:g} × run {number}" for number, share in enumerate(shares, 1))
+        parts = [f"{share:g} × run {number}" for number, share in enumerate(shares, 1)]
+        rest = 1 - fsum(shares)
+        return " + ".join([*parts, *([f"{rest:.4g} × the network as it comes"] if rest > 1e-6 else [])])
     own = "one seed" if runs == 1 else f"mean of {runs} seeds"
     return f"{start:g} × start + {1 - start:g} × {own}" if start else own
 
@@ -309,7 +313,7 @@ def _several(document: Mapping[str, Any]) -> str:
         if name != "seed"
     ]
     columns = ("of the runs", "mean, released", *(f"run {number}" for number in range(1, len(runs) + 1)))
-    title = f"{len(runs)} runs were trained, in %"
+    title = "One run was trained, in %" if len(runs) == 1 else f"{len(runs)} runs were trained, in %"
     return f"\n## Runs of the mean\n\n{markdown(Table('runs', title, columns, tuple(rows)))}"
 
 

@@ -79,6 +79,46 @@ def test_a_share_of_one_run_is_that_run(tmp_path: Path, monkeypatch: pytest.Monk
         assert of_mean["training"]["log_probs"]["after"][kind] == pytest.approx(expected, abs=1e-4)
 
 
+def test_shares_of_less_than_one_leave_the_rest_to_the_network_as_it_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    adapters = [*CAUSAL, "peft=lora", "peft.target_modules=[c_attn]"]
+    for name, words in (("anchored", [*adapters, *ANCHORED]), ("plain", adapters), ("whole", CAUSAL)):
+        call(monkeypatch, train_command, *words, f"run={tmp_path}/{name}")
+    two = [f"{tmp_path}/anchored", f"{tmp_path}/plain"]
+    call(monkeypatch, average_command, *two, "shares=0.3,0.2", f"output={tmp_path}/mean")
+    first, second, found = (added(tmp_path / name) for name in ("anchored", "plain", "mean"))
+    for layer, update in found.items():
+        torch.testing.assert_close(update, 0.3 * first[layer] + 0.2 * second[layer], rtol=1e-4, atol=1e-7)
+    signature = content(tmp_path / "mean")["signature"]
+    assert "0.3 × run 1 + 0.2 × run 2 + 0.5 × the network as it comes|" in signature
+
+    call(monkeypatch, average_command, f"{tmp_path}/mean", "shares=0.5", f"output={tmp_path}/half")
+    for layer, update in added(tmp_path / "half").items():
+        torch.testing.assert_close(update, 0.5 * found[layer])
+    released = [f"run={tmp_path}/half", "name=half", f"output={tmp_path}/rel", "against=[figqa_sample]"]
+    call(monkeypatch, release_command, *released)
+    card = (tmp_path / "rel" / "half" / "README.md").read_text()
+    assert "Averaged in weights: 0.5 × run 1 + 0.5 × the network as it comes." in card
+    assert "One run was trained, in %" in card
+
+    with pytest.raises(SystemExit):
+        call(monkeypatch, average_command, f"{tmp_path}/whole", "shares=0.5", f"output={tmp_path}/no")
+    assert "whole/model is not LoRA without a head, which alone can leave" in capsys.readouterr().err
+
+
+def added(run: Path) -> dict[str, torch.Tensor]:
+    """What the adapters of a run add to each layer."""
+    settings = json.loads((run / "model" / "adapter_config.json").read_text())
+    weights = load_file(run / "model" / "adapter_model.safetensors")
+    scale = settings["lora_alpha"] / settings["r"]
+    return {
+        name: scale * weights[name.replace(".lora_A.", ".lora_B.")] @ down
+        for name, down in weights.items()
+        if ".lora_A." in name
+    }
+
+
 def test_the_likelihood_of_a_mean_is_measured_and_not_that_of_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,7 +134,11 @@ def test_the_likelihood_of_a_mean_is_measured_and_not_that_of_a_run(
     ("words", "said"),
     [
         (["shares=[0.5]"], "shares= has 1 number for 2 runs; give one for each"),
-        (["shares=[0.5,0.4]"], "the numbers of shares= are 0.9 together; give numbers that are 1"),
+        (
+            ["shares=[0.5,0.6]"],
+            "the numbers of shares= are 1.1 together; give numbers that are 1, or less if",
+        ),
+        (["shares=[0,0]"], "the numbers of shares= are 0 together; give numbers that are 1, or less if"),
         (["shares=[1.5,-0.5]"], "must be at least 0 and at most 1"),
         (["shares=[0.5,0.5]", "start=0.5"], "shares= cannot be used with start="),
     ],

@@ -19,8 +19,9 @@ class AverageConfig(Command):
     output: str = option("", "Folder of the averaged run.")
     shares: list[float] = words(
         "A share for each run, in their order, 1 together, for example [0.65,0.35]. Runs with shares may "
-        "differ in how they were trained (a model soup); their network, data and scoring are the same. "
-        "Empty: equal shares of seeds of one recipe.",
+        "differ in how they were trained (a model soup); their network, data and scoring are the same. If "
+        "LoRA without a head has less than 1, the rest is the network as it comes. Empty: equal shares of "
+        "seeds of one recipe.",
         within=Range(least=0, most=1),
     )
     rank: int | None = option(
@@ -60,11 +61,17 @@ class AverageConfig(Command):
             raise FiglangError("shares= cannot be used with start=; leave one of them out")
         if self.shares:
             self._check_shares()
-        if len(self.runs) < (1 if self.start else 2) or not self.output:
+        if len(self.runs) < (1 if self.start or self.rest else 2) or not self.output:
             raise FiglangError(
                 "give two runs or more and a folder: figlang average RUN RUN … output=FOLDER; one "
-                "run with start=SHARE"
+                "run with start=SHARE or shares=SHARE"
             )
+
+    @property
+    def rest(self) -> float:
+        """The share of the network as it comes that shares= leaves: 0 if they are 1 together."""
+        together = sum(self.shares)
+        return 0.0 if not self.shares or isclose(together, 1, abs_tol=1e-6) else 1 - together
 
     def _check_shares(self) -> None:
         if len(self.shares) != len(self.runs):
@@ -72,5 +79,8 @@ class AverageConfig(Command):
                 f"shares= has {counted(len(self.shares), 'number')} for {counted(len(self.runs), 'run')}; "
                 "give one for each"
             )
-        if not isclose(together := sum(self.shares), 1, abs_tol=1e-6):
-            raise FiglangError(f"the numbers of shares= are {together:g} together; give numbers that are 1")
+        if self.rest < 0 or self.rest == 1:
+            raise FiglangError(
+                f"the numbers of shares= are {sum(self.shares):g} together; give numbers that are 1, or less "
+                "if the rest is the network as it comes"
+            )
