@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from figlang.config import CreateConfig, EvaluateConfig, ScoringConfig
+from figlang.config.groups.scoring import NORMS
 from figlang.errors import FiglangError
 from figlang.evaluation import assessment, opening, predicting, runtime
 from figlang.tasks.examples import Pool
 from figlang.types import Prediction, Split
-
-NORMS = ("sum", "mean", "byte")  # norms of the log-probability of an answer alone
 
 
 class Unaided(NamedTuple):
@@ -50,8 +49,7 @@ def look(config: CreateConfig, split: Split) -> Iterator[Unaided]:
     )
     if config.model is not None:
         asked = replace(common, model=config.model)
-        norms = NORMS if config.model.causal else (None,)
-        for norm in norms:
+        for norm in NORMS if config.model.causal else (None,):
             scoring = None if norm is None else ScoringConfig(name=norm, span="answer", norm=norm)
             yield _answered(replace(asked, scoring=scoring), split, None, norm or "own scoring")
     for checkpoint in config.checkpoints:

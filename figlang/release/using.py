@@ -81,6 +81,11 @@ def score(before, string):  # of a string after what stands before it
 
 scores = torch.stack([{stacked} for answer in (answer1, answer2)])""",
 }
+NORMED = {
+    "sum": "log_probs[start:].sum()",
+    "mean": "log_probs[start:].mean()",
+    "byte": "log_probs[start:].sum() / len(string.encode())",
+}
 POOLED = {
     "cls": "states[:, 0]",
     "max": "states.masked_fill(mask == 0, -torch.inf).amax(1)",
@@ -145,9 +150,6 @@ def _strings(manifest: Manifest) -> dict[str, str]:
     before, end = scoring["template"].split("{answer}")
     first, after = before.rstrip(), _quoted(end)
     whole = scoring["span"] == "whole"
-    score = {"sum": "log_probs[start:].sum()", "mean": "log_probs[start:].mean()"}.get(
-        scoring["norm"], "log_probs[start:].sum() / len(string.encode())"
-    )
     texts = (
         f'"", f"{_quoted(before)}{{answer}}{after}"'
         if whole
@@ -160,7 +162,7 @@ def _strings(manifest: Manifest) -> dict[str, str]:
         "{start}": "max(len(first), 1) - 1"
         if whole
         else "len(first + tokenizer(before, add_special_tokens=False).input_ids) - 1",
-        "{score}": score,
+        "{score}": NORMED[scoring["norm"]],
     }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from figlang.config.groups.scoring import NORMS
 from figlang.reports import intervals, learning, plots, unread
 from figlang.reports.figures import prompt_bars, prompt_series
 from figlang.reports.parts import Chapter, Long, Part, Picture, Section, fitted
@@ -118,9 +119,6 @@ def _alike(system: System, way: str) -> str:
         return ""
     kept = [word for word in given[verb + 1 :] if not word.startswith(("scoring", "name=", "output="))]
     return shlex.join(["figlang", "evaluate", *kept, *words])
-
-
-NORMS = ("mean", "sum")
 
 
 def table(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:

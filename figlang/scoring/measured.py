@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from figlang.config.groups.scoring import NORMS
 from figlang.scoring.flat import Rows
 from figlang.types import Item
 
@@ -26,10 +27,10 @@ class LogProb(NamedTuple):
     bytes: int
 
     def normalised(self, norm: str) -> float:
-        """The sum, the mean per token or the mean per byte. Raises RefusedError if the text was refused."""
+        """The value by a norm of NORMS. Raises RefusedError if the text was refused."""
         if not self.tokens:
             raise RefusedError
-        return self.total / {"sum": 1, "mean": self.tokens, "byte": self.bytes}[norm]
+        return self.total / NORMS[norm](self.tokens, self.bytes)
 
 
 class LogProbs:

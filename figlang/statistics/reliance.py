@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import exp
 from typing import Any
 
+from figlang.config.groups.scoring import NORMS
 from figlang.statistics.correlation import Correlation, pearson, probability, replied, spearman
 from figlang.statistics.metrics import pairs
 from figlang.types import Item, Prediction
@@ -23,17 +24,17 @@ def alone(log_probabilities: Mapping[str, Mapping[str, Any]], norm: str) -> dict
 
     Args:
         log_probabilities: The rows, by item id.
-        norm: "sum" for the sum over tokens, "mean" for the mean over tokens, "byte" for the mean over bytes.
+        norm: A norm of NORMS; for another word it is `sum`.
 
     Returns:
         The log-probability of each answer of an item, in nats, by its id.
     """
-    place = {"mean": 1, "byte": 2}.get(norm)
-    answers_alone = {}
-    for name, row in log_probabilities.items():
-        if answers := row.get("answer_alone"):
-            answers_alone[name] = [sums[0] if place is None else sums[0] / sums[place] for sums in answers]
-    return answers_alone
+    divisor = NORMS.get(norm, NORMS["sum"])
+    return {
+        name: [total / divisor(tokens, size) for total, tokens, size in answers]
+        for name, row in log_probabilities.items()
+        if (answers := row.get("answer_alone"))
+    }
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ import ast
 import pytest
 
 from figlang.config import ModelConfig, ScoringConfig
+from figlang.config.groups.scoring import NORMS
 from figlang.models.checkpoint import causal_manifest
 from figlang.release import using
 
@@ -37,3 +38,15 @@ def test_any_template_is_a_text_of_python(template: str, span: str) -> None:
     )
     assert scored == template.format(**SAID)
     assert alone == SAID["answer"] + template.partition("{answer}")[2]
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_the_lines_divide_by_what_the_norm_divides_by(norm: str) -> None:
+    class Log(list[float]):
+        sum, mean = (lambda self: sum(self)), (lambda self: sum(self) / len(self))
+
+        def __getitem__(self, place: object) -> "Log":
+            return self
+
+    said = {"log_probs": Log([-1.0, -2.0]), "start": 0, "string": "süß"}
+    assert eval(using.NORMED[norm], said) == -3.0 / NORMS[norm](2, 5)

@@ -37,9 +37,9 @@ def test_the_sentence_has_the_numbers() -> None:
     assert pairs.sentence(share(0.595, 0.5), None) == ""
 
 
-def pool(folder: Path, name: str, scoring: str, command: str = "") -> Pool:
+def pool(folder: Path, name: str, scoring: str, command: str = "", norm: str = "mean") -> Pool:
     content = {
-        "facts": {"scoring": f"{scoring}(a=1)", "norm": "mean"},
+        "facts": {"scoring": f"{scoring}(a=1)", "norm": norm},
         **({"command": command} if command else {}),
     }
     return Pool(name, (System(name, folder, content, (), name),))
@@ -60,3 +60,5 @@ def test_systems_that_were_scored_in_different_ways_get_the_command_that_scores_
     *_, command = differences.notes([first, pool(tmp_path, "b", "pmi")], ())
     assert f"figlang evaluate checkpoint={tmp_path} scoring=clean" in command
     assert len(differences.notes([first, pool(tmp_path, "b", "clean")], ())) == 1
+    *_, scored, command = differences.notes([first, pool(tmp_path, "b", "clean", norm="byte")], ())
+    assert "a by clean, mean; b by clean, byte" in scored

@@ -1,9 +1,16 @@
 """The groups scoring and nli: how outputs become the score of an option."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from figlang.config.section import TOKENS, Section, holds_places, option
 from figlang.errors import FiglangError
+
+# What the sum of a text's log-probabilities is divided by, from its tokens and its UTF-8 bytes.
+NORMS: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
+    {"sum": lambda tokens, size: 1, "mean": lambda tokens, size: tokens, "byte": lambda tokens, size: size}
+)
 
 
 @dataclass
@@ -47,7 +54,7 @@ class ScoringConfig(Section):
     norm: str = option(
         "mean",
         "Sum of the log-probabilities, or their mean per token or per byte.",
-        ("sum", "mean", "byte"),
+        tuple(NORMS),
     )
     minus_alone: bool = option(
         False,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from figlang.config.groups.scoring import NORMS
 from figlang.scoring.flat import Tokens
 from figlang.scoring.likelihood import partners_of
 from figlang.scoring.requests import Request, RequestEncoder, naming
@@ -173,9 +174,7 @@ class StringEncoder:
         return examples
 
     def _size(self, request: Request, tokens: int) -> int:
-        return {"sum": 1, "mean": tokens, "byte": len(request.continuation.encode())}[
-            self.wording.scoring.norm
-        ]
+        return NORMS[self.wording.scoring.norm](tokens, len(request.continuation.encode()))
 
     def _forward(self, item: Item, requests: dict[Request, int]) -> Choice:
         wording, scoring = self.wording.of(item), self.wording.scoring
