@@ -109,7 +109,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     """
     network, config = ready.network, replace(config, method=saving.settled(ready.network, config.method))
     counted = throughput.forget_peak()
-    ready, likely = likelihood.as_it_begins(config, ready)
+    likely = likelihood.now(config, ready)
     batches, steps = batches_of(config, ready)
     parameters, trained = _sizes(network)
     whole = _slimmed(ready, config.method)
@@ -220,7 +220,7 @@ def batches_of(config: TrainConfig, ready: Prepared) -> tuple[ChoiceData, int]:
     shares = ready.manifest.input_format.bare and method.share_texts  # dual
     batches = ChoiceData(
         collate=ready.collate,
-        train=ready.examples,
+        train=likelihood.referenced(config, ready),
         validation=ready.validation_examples,
         selection=ready.selection_examples,
         batch_size=together,

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from pytorch_lightning.utilities import rank_zero_only
@@ -26,21 +25,25 @@ from figlang.types import Item
 log = logging.getLogger("figlang")
 
 
-def as_it_begins(config: TrainConfig, ready: Prepared) -> tuple[Prepared, Likelihood | None]:
-    """Measure a causal network before its training.
+def referenced(config: TrainConfig, ready: Prepared) -> Sequence[Any]:
+    """The training examples, with how likely right answers are before the training if the anchor needs it.
 
     A network that is resumed gets its trained weights later, from the trainer.
-
-    Returns:
-        The prepared data, whose examples hold what the anchor needs; and how likely the network finds right
-            and wrong answers, None for an encoder.
     """
-    if config.method.anchor == "positive":
-        assert isinstance(ready.score, StringScorer), "anchors are for causal models"
-        with _computing(config, ready):
-            known = displacement.with_reference(ready.network, ready.score, ready.examples, ready.collate)
-        ready = replace(ready, examples=known)
-    return ready, _likelihood(config, ready)
+    if config.method.anchor != "positive":
+        return ready.examples
+    assert isinstance(ready.score, StringScorer), "anchors are for causal models"
+    with _computing(config, ready):
+        return displacement.with_reference(ready.network, ready.score, ready.examples, ready.collate)
+
+
+def now(config: TrainConfig, ready: Prepared) -> Likelihood | None:
+    """How likely the network finds right and wrong answers now; None for an encoder, and in all processes but
+    the first."""
+    if not isinstance(ready.score, StringScorer) or rank_zero_only.rank != 0:
+        return None
+    with _computing(config, ready):
+        return displacement.measure(ready.network, ready.score, ready.validation_examples, ready.collate)
 
 
 def displaced(
@@ -55,7 +58,7 @@ def displaced(
         health: Takes a warning.
         exported: Number of the exported epoch.
     """
-    measured = displacement.facts(before, _likelihood(config, ready) if before else None)
+    measured = displacement.facts(before, now(config, ready) if before else None)
     if measured:
         log.info(displacement.sentence(measured))
     if lower := displacement.warning(measured):
@@ -81,13 +84,6 @@ def of_export(loaded: Loaded, items: Sequence[Item]) -> Likelihood | None:
     encoder = StringEncoder(requests, Wording(scoring, PromptConfig(), items[0].cut), sharing=False)
     score = StringScorer(dissect(network))
     return displacement.measure(network, score, encoder.encode(items), encoder.collate)
-
-
-def _likelihood(config: TrainConfig, ready: Prepared) -> Likelihood | None:
-    if not isinstance(ready.score, StringScorer) or rank_zero_only.rank != 0:
-        return None
-    with _computing(config, ready):
-        return displacement.measure(ready.network, ready.score, ready.validation_examples, ready.collate)
 
 
 @contextmanager

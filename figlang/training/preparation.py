@@ -32,7 +32,7 @@ from figlang.scoring.wording import Wording, check_alone
 from figlang.tasks.mix import original
 from figlang.training import anchor_texts, anchoring, distillation, saving, teacher_networks
 from figlang.training.agreement import continues
-from figlang.training.anchored import AnchoredModule
+from figlang.training.anchored import ANCHORS, AnchoredModule
 from figlang.training.base import ChoiceModule, Score
 from figlang.training.causal_lm import CausalLMModule
 from figlang.training.cross_entropy import CrossEntropyModule, drops
@@ -275,7 +275,7 @@ def _way(method: MethodConfig, near: anchoring.Anchor | None) -> partial[ChoiceM
     """How a causal model is trained."""
     if method.name == "lm":
         return partial(CausalLMModule)
-    if method.anchor in ("lm", "positive"):
+    if method.anchor in ANCHORS:
         return partial(AnchoredModule)
     return partial(CrossEntropyModule, near=near)
 

@@ -15,7 +15,7 @@ from pytorch_lightning.tuner import Tuner, lr_finder
 
 from figlang.config import FindLrConfig
 from figlang.cpu.hasten import hasten, release
-from figlang.training import fitting, likelihood, saving
+from figlang.training import fitting, saving
 from figlang.training.base import ChoiceModule, NonFiniteLossError
 from figlang.training.preparation import Prepared
 from figlang.training.trainer import built
@@ -51,8 +51,6 @@ def find(config: FindLrConfig, ready: Prepared, folder: Path) -> Found:
         FiglangError: If the device is not there.
     """
     method = saving.settled(ready.network, config.method)
-    if method.anchor == "positive":  # its loss needs the examples' numbers from before the training
-        ready, _ = likelihood.as_it_begins(config, ready)
     batches, _ = fitting.batches_of(config, ready)
     saving.begin(ready.network, method)
     module = ready.kind(ready.network, method, ready.score, config.steps, config.seed)

@@ -240,7 +240,7 @@ class MethodConfig(Section):
                     f"method={self.name}"
                 )
         for name in ("label_smoothing", "r_drop"):
-            if self.anchor in ("lm", "positive") and getattr(self, name):
+            if self.anchor != "none" and not self.reads_texts and getattr(self, name):
                 raise FiglangError(
                     f"method.{name} does not go with method.anchor={self.anchor}; leave one of them out"
                 )
