@@ -1,7 +1,7 @@
 """The share of a process: rows stand with the positions of their items, whatever their ids are."""
 
 from figlang.evaluation.how import Placed, Share
-from figlang.tasks.munch.asked import Blanks, Judgements
+from figlang.tasks.munch.questions import Blanks, Judgements
 from figlang.tasks.questions import Questions
 from figlang.types import Item, Split
 

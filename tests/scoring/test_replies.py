@@ -18,7 +18,7 @@ from figlang.scoring.replies import letter
 from figlang.statistics.metrics import measure
 from figlang.tasks.examples import Pool
 from figlang.tasks.lettered import Lettered
-from figlang.tasks.miqa.asked import Implications
+from figlang.tasks.miqa.questions import Implications
 from figlang.tasks.questions import Questions
 from figlang.types import Item, Reply, Turn
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
 from figlang.tasks.miqa import free_text, published, reading
-from figlang.tasks.miqa.asked import Implications
+from figlang.tasks.miqa.questions import Implications
 from figlang.tasks.miqa.table3 import Table3
 from figlang.tasks.questions import Questions
 from figlang.tasks.reference import Comparison

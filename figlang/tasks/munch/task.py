@@ -5,10 +5,10 @@ from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
 from figlang.tasks.munch import free_text, published, reading
-from figlang.tasks.munch.asked import Blanks, Judgements
 from figlang.tasks.munch.figures import MunchFigures
 from figlang.tasks.munch.generation import GenerationGrid
 from figlang.tasks.munch.judgement import JudgementGrid
+from figlang.tasks.munch.questions import Blanks, Judgements
 from figlang.tasks.questions import Questions
 from figlang.tasks.reference import Comparison
 from figlang.tasks.task import Task

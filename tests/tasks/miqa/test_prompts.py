@@ -8,8 +8,8 @@ from figlang.errors import FiglangError
 from figlang.files.sources import package_path
 from figlang.tasks.examples import Pool
 from figlang.tasks.miqa import reading as miqa
-from figlang.tasks.miqa.asked import Implications
 from figlang.tasks.miqa.prompts import BASELINES, PROMPTS, Shots, Wording, ask, examples, templates
+from figlang.tasks.miqa.questions import Implications
 from figlang.types import Item, Prompted
 
 SAMPLE = miqa.read(package_path(f"package:figlang/samples/miqa/{miqa.FILE}")).items
