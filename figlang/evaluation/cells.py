@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from figlang.config.verbs.reproduce import RankingConfig, ReproduceConfig
 from figlang.errors import FiglangError
-from figlang.evaluation import judging, likelihood, predicting, soundness
+from figlang.evaluation import letters, likelihood, predicting, soundness
 from figlang.evaluation.how import How, Share
 from figlang.evaluation.ranking import Ranks
 from figlang.models.hosted.opened import Hosted, Opened, not_here
@@ -152,9 +152,9 @@ class Letters(Filling):
     def open(self, split: Split, loaded: Opened) -> None:
         self._loaded = loaded
         questions = registry.task(split.task).asked(split.question)
-        self._judge = judging.judge(loaded, questions, self._config.prompt, self._config.scoring)
+        self._chooser = letters.chooser(loaded, questions, self._config.prompt, self._config.scoring)
         if self._grid.one_by_one and not (
-            isinstance(self._judge, judging.Judge) and self._config.prompt.reply == "letter"
+            isinstance(self._chooser, letters.LetterChooser) and self._config.prompt.reply == "letter"
         ):
             raise FiglangError(
                 "one_by_one= measures the time that a local network saves when it scores letters together, "
@@ -163,7 +163,7 @@ class Letters(Filling):
         self._asked = self._grid.ask(split.items)
 
     def facts(self) -> dict[str, Any]:
-        return self._judge.facts("+".join(self._asked))
+        return self._chooser.facts("+".join(self._asked))
 
     def fill(self, folder: Path) -> dict[str, Any]:
         filled = cells.Cells(folder, cells.left(folder, self._asked, *_complete(self._config)))
@@ -171,13 +171,13 @@ class Letters(Filling):
             if name in filled.kept:
                 continue
             with soundness.explained(self._loaded):
-                judged = self._judge.judge(items, name, self._config.trainer.progress, self._config.blind)
-                filled.write(name, judged.predictions, judged.records, judged.kind, judged.blind)
-            if judged.scored is not None:
-                filled.count(judged.scored)
+                chosen = self._chooser.choose(items, name, self._config.trainer.progress, self._config.blind)
+                filled.write(name, chosen.predictions, chosen.records, chosen.kind, chosen.blind)
+            if chosen.scored is not None:
+                filled.count(chosen.scored)
         took = filled.took()
-        if self._grid.one_by_one and isinstance(self._judge, judging.Judge):
-            took["one_by_one"] = self._one_by_one(self._judge)
+        if self._grid.one_by_one and isinstance(self._chooser, letters.LetterChooser):
+            took["one_by_one"] = self._one_by_one(self._chooser)
         return took
 
     def read(self, folder: Path) -> Mapping[str, Sequence[Any]]:
@@ -186,13 +186,13 @@ class Letters(Filling):
     def read_blind(self, folder: Path) -> Mapping[str, Sequence[Prediction]]:
         return cells.read(folder, self._asked, cells.UNSEEN) if self._config.blind else {}
 
-    def _one_by_one(self, judge: judging.Judge) -> dict[str, Any]:
+    def _one_by_one(self, chooser: letters.LetterChooser) -> dict[str, Any]:
         single = [
-            judge.sequences([question])
+            chooser.sequences([question])
             for name, items in self._asked.items()
-            for question in judge.ask(items[: self._grid.one_by_one], name)
+            for question in chooser.ask(items[: self._grid.one_by_one], name)
         ]
-        return cells.one_by_one(judge.scorer.score_tokens, single, len(single))
+        return cells.one_by_one(chooser.scorer.score_tokens, single, len(single))
 
 
 class Words(Filling):

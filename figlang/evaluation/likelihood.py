@@ -4,7 +4,7 @@ from typing import Any
 
 from figlang.config import PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
-from figlang.evaluation import judging
+from figlang.evaluation import letters
 from figlang.evaluation.how import Answering, How, Rows, Share, origin
 from figlang.models.checkpoint import Served
 from figlang.models.formats import MASKED, of_scoring
@@ -93,14 +93,14 @@ class LogProbabilities(Answering):
 
     def _letters(self, share: Share, how: How) -> tuple[Rows, dict[str, Any]]:
         name = str(how.prompt.question)
-        judge = judging.judge(self._loaded, share.questions, how.prompt, how.scoring)
-        judged = judge.judge(share.items, name, how.progress, how.blind)
+        chooser = letters.chooser(self._loaded, share.questions, how.prompt, how.scoring)
+        chosen = chooser.choose(share.items, name, how.progress, how.blind)
         rows = Rows(
-            share.place(judged.predictions),
-            None if judged.blind is None else share.place(judged.blind),
-            measured=share.place(judged.records),
+            share.place(chosen.predictions),
+            None if chosen.blind is None else share.place(chosen.blind),
+            measured=share.place(chosen.records),
         )
-        return rows, {**origin(self._loaded), **judge.facts(name), **share.questions.facts(how.prompt)}
+        return rows, {**origin(self._loaded), **chooser.facts(name), **share.questions.facts(how.prompt)}
 
 
 def answer_scoring(scoring: ScoringConfig | None) -> ScoringConfig:

@@ -12,7 +12,7 @@ from evaluate import main as evaluate_command
 from figlang.config import PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.evaluation.generation import Writer
-from figlang.evaluation.judging import Judge, check, letter_of
+from figlang.evaluation.letters import LetterChooser, check, letter_of
 from figlang.runs.cells import MADE_BY
 from figlang.runs.predictions import read_predictions
 from figlang.statistics import metrics
@@ -50,7 +50,7 @@ def test_ctrl_c_is_one_word(
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Judge, "judge", stop)
+    monkeypatch.setattr(LetterChooser, "choose", stop)
     with pytest.raises(SystemExit) as stopped:
         run(judge_command)
     assert stopped.value.code == 130
@@ -129,15 +129,15 @@ def test_an_interrupted_run_goes_on_with_the_prompts_that_are_left(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     asked: list[str] = []
-    judge = Judge.judge
+    choose = LetterChooser.choose
 
-    def until_killed(self: Judge, items: Any, name: str, *given: Any) -> Any:
+    def until_killed(self: LetterChooser, items: Any, name: str, *given: Any) -> Any:
         asked.append(name)
         if len(asked) == 2:
             raise KeyboardInterrupt
-        return judge(self, items, name, *given)
+        return choose(self, items, name, *given)
 
-    monkeypatch.setattr(Judge, "judge", until_killed)
+    monkeypatch.setattr(LetterChooser, "choose", until_killed)
     three = "prompts=[CTWT52,SWTC20,GASW94]"
     with pytest.raises(SystemExit):
         run(judge_command, three)
@@ -157,7 +157,7 @@ def test_a_finished_run_is_not_made_again(run: Run, tmp_path: Path, monkeypatch:
     finished = run(judge_command, two)
     (tmp_path / "out" / "tables.md").unlink()
     with monkeypatch.context() as without:
-        without.delattr(Judge, "judge")
+        without.delattr(LetterChooser, "choose")
         assert run(judge_command, two) == finished
     assert (tmp_path / "out" / "tables.md").is_file()
     (tmp_path / "out" / "predictions" / "SWTC20.jsonl").unlink()

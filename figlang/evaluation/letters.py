@@ -29,7 +29,7 @@ USED = ("name", "question", "reply", "chat")
 
 
 @dataclass(frozen=True)
-class Judged:
+class Chosen:
     """Predictions, the records that they are made from, and the work of scoring (None if the model wrote its
     answers).
 
@@ -47,10 +47,10 @@ class Judged:
         return "replies" if self.scored is None else "log_probabilities"
 
 
-def judge(
+def chooser(
     model: Opened, questions: Questions, prompt: PromptConfig, scoring: ScoringConfig | None
-) -> "Judge | ServedJudge | ChatJudge":
-    """Make the judge for a model. Make it once for all prompts, since it probes the network.
+) -> "LetterChooser | ServedLetterChooser | ChatLetterChooser":
+    """Make the object that chooses letters. Make it once for all prompts, since it probes the network.
 
     Args:
         model: The model.
@@ -63,22 +63,22 @@ def judge(
     """
     if model.manifest.input_format.ability is Ability.REPLY:
         scoring = scoring or ScoringConfig(**model.manifest.scoring or {})
-        return ChatJudge(model, questions, prompt, scoring)
+        return ChatLetterChooser(model, questions, prompt, scoring)
     if isinstance(model, Hosted):
         raise not_here(model)
     if isinstance(model, Served):
-        return ServedJudge(model, questions, prompt, scoring)
-    return Judge(model, questions, prompt, scoring)
+        return ServedLetterChooser(model, questions, prompt, scoring)
+    return LetterChooser(model, questions, prompt, scoring)
 
 
-class Judge:
+class LetterChooser:
     """A causal network that continues a question with a letter (Tong et al. 2024, §7.1).
 
     `prompt.reply=letter` takes the letter of the largest next-token probability, `greedy` the letter that the
     model writes. Any other text is not a choice, and counts as wrong. `prompt.chat` asks in a conversation,
     in the form of the tokenizer's template.
 
-    Raises FiglangError for settings that have no effect on a judgement.
+    Raises FiglangError for settings that have no effect on such questions.
     """
 
     def __init__(
@@ -113,15 +113,15 @@ class Judge:
         template = None if self.prompt.chat == "none" else self._template
         return self._questions.ask(items, replace(self.prompt, question=name), Pool(), blind, template)
 
-    def judge(self, items: Sequence[Item], name: str, progress: bool = False, blind: bool = False) -> Judged:
+    def choose(self, items: Sequence[Item], name: str, progress: bool = False, blind: bool = False) -> Chosen:
         """Answer a prompt about these items (none, in some processes). With `blind`, also without the
         sentence."""
         asked = self.ask(items, name) + (self.ask(items, name, blind) if blind else [])
         if not asked:
-            return Judged([], [], None, [] if blind else None)
+            return Chosen([], [], None, [] if blind else None)
         if self.prompt.reply == "letter":
             measured = letters.measure(self.scorer, asked, progress)
-            return _judged(measured.predictions(), measured.records(), measured.scored, len(items), blind)
+            return _chosen(measured.predictions(), measured.records(), measured.scored, len(items), blind)
         # As many tokens as the longest form of a letter has: one, except in vocabularies of bytes.
         room = max(len(tokens) for _, tokens in self._endings(asked))
         with owned([each.item.id for each in asked]):
@@ -131,7 +131,7 @@ class Judge:
         texts = [text for (text,) in written]
         predictions = [_written(each.item, text) for each, text in zip(asked, texts, strict=True)]
         records = [{"id": each.item.id, "text": text} for each, text in zip(asked, texts, strict=True)]
-        return _judged(predictions, records, None, len(items), blind)
+        return _chosen(predictions, records, None, len(items), blind)
 
     def sequences(self, asked: Sequence[Prompted]) -> Sequences:
         """The sequences to score: every prompt with every form of every letter."""
@@ -161,7 +161,7 @@ class Judge:
         return text
 
 
-class ServedJudge:
+class ServedLetterChooser:
     """A model behind an endpoint that gives log-probabilities of prompts.
 
     Only the letter with a space is scored, since the tokens of the form without a space are unknown.
@@ -186,13 +186,13 @@ class ServedJudge:
         self._bos = served.bos()
         self._scorer = ServedScorer(served.endpoint, self._bos)
 
-    def judge(self, items: Sequence[Item], name: str, progress: bool = False, blind: bool = False) -> Judged:
+    def choose(self, items: Sequence[Item], name: str, progress: bool = False, blind: bool = False) -> Chosen:
         """The answers to a prompt about these items; for `blind` also without the sentence."""
         prompt = replace(self._prompt, question=name)
         asked = self._questions.ask(items, prompt, Pool())
         asked += self._questions.ask(items, prompt, Pool(), blind=True) if blind else []
         measured = choices.measure(self._scorer, asked, False, progress)
-        return _judged(measured.predictions("sum"), measured.records(), measured.scored, len(items), blind)
+        return _chosen(measured.predictions("sum"), measured.records(), measured.scored, len(items), blind)
 
     def facts(self, questions: str) -> dict[str, Any]:
         """The settings of the question that can change a score, for the signature."""
@@ -204,7 +204,7 @@ class ServedJudge:
         }
 
 
-class ChatJudge:
+class ChatLetterChooser:
     """A chat model, here or behind an endpoint, that is asked for a letter in a message (`scoring=letter`).
 
     Raises FiglangError for settings that have no effect on it.
@@ -221,10 +221,10 @@ class ChatJudge:
             )
         self._model, self._questions, self._prompt, self._scoring = model, questions, prompt, scoring
 
-    def judge(self, items: Sequence[Item], name: str, progress: bool = False, blind: bool = False) -> Judged:
+    def choose(self, items: Sequence[Item], name: str, progress: bool = False, blind: bool = False) -> Chosen:
         """The answers to a prompt about these items; for `blind` also without the sentence."""
         asked = self._protocol(name).ask(items, items, progress, blind)
-        return Judged(asked.predictions, asked.replies, None, asked.blind)
+        return Chosen(asked.predictions, asked.replies, None, asked.blind)
 
     def facts(self, questions: str) -> dict[str, Any]:
         """The settings of the question that can change a reply, for the signature."""
@@ -236,19 +236,19 @@ class ChatJudge:
         return Protocol(self._model, self._questions, self._scoring, prompt, Pool())
 
 
-def _judged(
+def _chosen(
     predictions: list[Prediction],
     records: list[dict[str, Any]],
     scored: Scored | None,
     count: int,
     blind: bool,
-) -> Judged:
+) -> Chosen:
     """The first `count` rows are from prompts with the sentence, the others from prompts without it."""
-    return Judged(predictions[:count], records[:count], scored, predictions[count:] if blind else None)
+    return Chosen(predictions[:count], records[:count], scored, predictions[count:] if blind else None)
 
 
 def check(prompt: PromptConfig, scoring: ScoringConfig | None) -> None:
-    """Raises FiglangError for settings that have no effect on a judgement."""
+    """Raises FiglangError for settings that have no effect on such questions."""
     unset = replace(PromptConfig(), **{name: getattr(prompt, name) for name in USED})
     if idle := [name for name, value in vars(unset).items() if getattr(prompt, name) != value]:
         raise FiglangError(
