@@ -16,8 +16,8 @@ from figlang.files import hub
 from figlang.files.sources import PACKAGE, local_path
 from figlang.machine.faults import explain
 from figlang.machine.importing import uncollected
-from figlang.models import adapters, beneath, gguf, layout, low_rank, opening, recast, soundness
-from figlang.models.below import fingerprint, within
+from figlang.models import adapters, gguf, layout, low_rank, opening, recast, soundness
+from figlang.models.below import identity, network_below, reached, weights_sha256, within
 from figlang.models.manifest import Manifest, stored
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def below(model: ModelConfig) -> ModelConfig:
         FiglangError: If the source holds no adapters.
     """
     source = locate(model.name_or_path)
-    base = beneath.network(model, source, _settings(model, source), stored(source, model.revision))
+    base = network_below(model, source, _settings(model, source), stored(source, model.revision))
     return replace(model, name_or_path=base.name_or_path, revision=base.revision, base=None)
 
 
@@ -309,14 +309,14 @@ def _below(
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The network on which adapters were trained, and their tokenizer. `apart` leaves it its few bits."""
     manifest = stored(source, model.revision)
-    here = beneath.identity(source)
+    here = identity(source)
     if here in above:
         raise FiglangError(
             f"{source}: its adapter_config.json names adapters over these ones as "
             "base_model_name_or_path; write the network there on which they were trained"
         )
     kind, more = _class_below(model, source, TASKS.get(settings.task_type, kind), manifest)
-    trained = beneath.network(model, source, settings, manifest)
+    trained = network_below(model, source, settings, manifest)
     base = layout.lowered(trained, model) if apart else trained
     bits, placed = base.quantization != "none", bool(base.device_map)
     kept = getattr(settings, "modules_to_save", None) or []
@@ -324,7 +324,7 @@ def _below(
         more |= layout.arguments(base)
     # Weights are rounded only after they were compared, if they are not rounded while they are read.
     first = base if bits or placed else trained
-    with beneath.reached(model, source, base, locate):
+    with reached(model, source, base, locate):
         network, tokenizer, missing = load(
             base, kind, getattr(torch, first.dtype), more, cache, (*above, here)
         )
@@ -387,7 +387,7 @@ def _check_base(
             "%s: the weights of %s are not compared with those of the training, since %s",
             *(source, trained.name_or_path, why),
         )
-    elif fingerprint(network, kept) != expected:
+    elif weights_sha256(network, kept) != expected:
         raise FiglangError(
             f"{source}: {trained.name_or_path} has other weights than the network on which its adapters "
             "were trained; take the version that it had then"

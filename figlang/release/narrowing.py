@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from figlang.config import ModelConfig, PeftConfig
 from figlang.errors import FiglangError
 from figlang.models import checkpoint, layout, lora, networks, weights
-from figlang.models.below import fingerprint
+from figlang.models.below import weights_sha256
 from figlang.models.manifest import Manifest
 
 log = logging.getLogger("figlang")
@@ -47,7 +47,7 @@ def export(
     network, tokenizer, _ = networks.begin(model, manifest.format, [], manifest.options, cache=cache)
     base = weights.address(model.name_or_path)
     manifest = replace(
-        manifest, base_precision=layout.precision(network), base_sha256=fingerprint(network, [])
+        manifest, base_precision=layout.precision(network), base_sha256=weights_sha256(network, [])
     )
     changes = _changes(network.state_dict(), whole)
     if changes is None:

@@ -13,7 +13,7 @@ from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation.choosing import encode_all
 from figlang.models import adapters, calibrated, layout, lora, networks, sentences, weights
-from figlang.models.below import fingerprint, within
+from figlang.models.below import weights_sha256, within
 from figlang.models.checkpoint import ancestry, beginning, causal_manifest, sentence_vectors
 from figlang.models.formats import FORMATS
 from figlang.models.manifest import Manifest
@@ -330,7 +330,7 @@ def _adapt(
     else:
         base = named.name_or_path if config.model.base else weights.address(named.name_or_path)
     precision, whole = layout.precision(network), replace(model, quantization="none")
-    manifest = replace(manifest, base_precision=precision, base_sha256=fingerprint(network, kept))
+    manifest = replace(manifest, base_precision=precision, base_sha256=weights_sha256(network, kept))
     given = calibrated.Given(
         lambda: calibrated.drawn(read(), config.seed),
         (lambda: networks.causal(whole, config.paths.cache)[0]) if precision.endswith("4bit") else None,

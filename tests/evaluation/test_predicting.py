@@ -23,7 +23,7 @@ from figlang.config import EvaluateConfig, ModelConfig, NliConfig, PeftConfig, P
 from figlang.errors import FiglangError
 from figlang.evaluation import predicting
 from figlang.models import checkpoint, lora, networks
-from figlang.models.below import fingerprint
+from figlang.models.below import weights_sha256
 from figlang.runs import results
 from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, read_predictions
 from figlang.tasks import prompting
@@ -123,7 +123,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     manifest = replace(
         checkpoint.causal_manifest(model, ScoringConfig(), "7"), settings="0" * 12, trained_on="own"
     )
-    manifest = replace(manifest, base_precision="float32", base_sha256=fingerprint(below, []))
+    manifest = replace(manifest, base_precision="float32", base_sha256=weights_sha256(below, []))
     adapted = lora.adapt(below, PeftConfig("lora"), [], "llama", None)
     with torch.no_grad():
         for name, parameter in adapted.named_parameters():

@@ -13,7 +13,7 @@ from figlang.config import ModelConfig, PeftConfig
 from figlang.errors import FiglangError
 from figlang.evaluation.how import origin
 from figlang.models import checkpoint, layout, lora, networks
-from figlang.models.below import fingerprint
+from figlang.models.below import weights_sha256
 from figlang.models.manifest import Manifest
 from figlang.scoring.adapted import has_layers
 from figlang.scoring.tree.causal import CausalScorer
@@ -56,7 +56,7 @@ def large(tmp_path: Path, kind: str = "lora", **base: Any) -> tuple[Path, Any, A
     adapted, tokenizer, manifest = trained(model, "causal", PeftConfig(name=kind, dropout=0.0))
     network = adapted.get_base_model()
     manifest = replace(
-        manifest, base_precision=layout.precision(network), base_sha256=fingerprint(plain(network), [])
+        manifest, base_precision=layout.precision(network), base_sha256=weights_sha256(plain(network), [])
     )
     checkpoint.export(adapted, tokenizer, manifest, tmp_path / "model")
     return tmp_path / "model", adapted, tokenizer, manifest

@@ -10,7 +10,7 @@ from peft import PeftModel
 from figlang.config import ModelConfig, PeftConfig
 from figlang.evaluation.choosing import predict
 from figlang.models import adapters, calibrated, checkpoint, lora, networks
-from figlang.models.below import fingerprint, within
+from figlang.models.below import weights_sha256, within
 from figlang.models.manifest import Manifest
 from figlang.release import card
 from figlang.scoring.encode import Encoder
@@ -95,7 +95,7 @@ def begun(
         manifest = replace(
             checkpoint.causal_manifest(model, checkpoint.ScoringConfig(), "add"), settings="0" * 12
         )
-    manifest = replace(manifest, base_precision="float32", base_sha256=fingerprint(network, kept))
+    manifest = replace(manifest, base_precision="float32", base_sha256=weights_sha256(network, kept))
     adapted = lora.adapt(network, peft, kept, where, None, texts(tokenizer, format))
     return adapted, tokenizer, manifest
 
