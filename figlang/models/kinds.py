@@ -19,6 +19,9 @@ from figlang.errors import FiglangError
 from figlang.scoring.adapted import PROMPT
 from figlang.scoring.window import positions
 
+# The values of `peft.name` that are LoRA, whose settings `figlang.models.lora` makes.
+LORA = ("lora", "dora", "rslora", "qlora")
+
 # Kinds that a network with plain inputs cannot have, and why.
 REFUSED = {
     PeftType.XLORA: "they mix adapters of several other folders",
@@ -83,8 +86,9 @@ def fresh(
             prompt_tuning_init="SAMPLE_VOCAB",
             revision=common["revision"],
         )
-    if peft.name != "vera":
+    if peft.name in LORA:
         return None
+    assert peft.name == "vera", f"there are no settings for peft={peft.name}"
     # peft's VeRA knows no modules without adapters, so the others are named one by one.
     names = targeted(network, targets, excluded)
     return VeraConfig(r=peft.r, vera_dropout=peft.dropout, target_modules=names, **common)
