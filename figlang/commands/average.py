@@ -267,7 +267,7 @@ def _origin(run: Path) -> Path | None:
             "without a head, and nothing else; leave start= out"
         )
     places = [local_path(name)] if name.startswith(PACKAGE) else origins.near(name, run)
-    folder = next((stages.network(place) for place in places if stages.identity(place) == began), None)
+    folder = next((origins.network(place) for place in places if origins.identity(place) == began), None)
     if folder is None:
         raise FiglangError(
             f"{name} is not here as the network that {run} began from; put it back, or leave start= out"

@@ -9,7 +9,7 @@ from figlang.config import EvaluateConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.files import stored
 from figlang.models.manifest import UNTRAINED, Manifest
-from figlang.runs import stages, teaching
+from figlang.runs import origins, stages, teaching
 from figlang.runs.teaching import Taught
 from figlang.tasks import overlap
 from figlang.types import Split
@@ -33,7 +33,7 @@ def of_checkpoint(config: EvaluateConfig, manifest: Manifest, split: Split) -> d
     """
     if config.checkpoint is None or config.split == "train" or manifest.settings == UNTRAINED:
         return {}
-    folder = stages.folder_of(config.checkpoint)
+    folder = origins.folder_of(config.checkpoint)
     if folder is None:
         return {}
     try:
@@ -155,7 +155,7 @@ def before_training(run: Path, manifest: Manifest, train: Split, paths: PathsCon
 def _kept(folder: Path, manifest: Manifest, split: Split) -> dict[str, Any]:
     """What the metrics.json of a checkpoint says of a split. Empty if it does not say it of these items: of a
     file that is drawn from, others may have been evaluated."""
-    path = folder / stages.METRICS
+    path = folder / origins.METRICS
     if split.drawn or not path.is_file():
         return {}
     document: Any = stored.document(path, stored.DOCUMENT, "evaluate it again")

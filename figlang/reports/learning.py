@@ -8,6 +8,7 @@ from typing import Any
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.files import stored
+from figlang.runs import origins
 from figlang.statistics.metrics import Estimate, as_row
 
 SHOWN = {"accuracy": "accuracy", "pair_accuracy": "pair accuracy"}
@@ -75,7 +76,7 @@ def _point(items: int, runs: list[Mapping[str, Any]]) -> Point:
 
 
 def _but_size(recipe: Mapping[str, Any]) -> str:
-    settings = {name: value for name, value in recipe["settings"].items() if name != "seed"}
+    settings = origins.without_seed(recipe)["settings"]
     settings["data"] = {
         name: value for name, value in settings["data"].items() if name not in ("name", "size", "limit")
     }

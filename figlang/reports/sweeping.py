@@ -82,11 +82,11 @@ def once(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
 
 def _read(folder: Path) -> Run:
     content = recomputed.checked(folder / "metrics.json")
-    settings = origins.recipe(folder)["settings"]
+    recipe = origins.recipe(folder)
     return Run(
         folder,
-        flat({name: value for name, value in settings.items() if name != "seed"}),
-        int(settings["seed"]),
+        flat(origins.without_seed(recipe)["settings"]),
+        int(recipe["settings"]["seed"]),
         content.get("training", {}).get("selected") or {},
         content,
     )

@@ -11,11 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from figlang.errors import FiglangError
-from figlang.files import stored
 from figlang.machine.printing import printable
 from figlang.machine.several import one_of_several
 from figlang.reports import pairs, spending
-from figlang.runs import legibility, recomputed
+from figlang.runs import legibility, origins, recomputed
 from figlang.statistics.clustered import FEW
 from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate, as_row, spread
@@ -256,11 +255,11 @@ def seeds(run: Path, console: Console) -> None:
 
     They are the finished runs in the folders beside `run`. Prints nothing for a single run.
     """
-    folder, recipe = run.parent, _but_seed(run)
+    folder, recipe = run.parent, origins.without_seed(origins.recipe(run))
     runs: list[dict[str, Any]] = []
     for path in folder.glob("seed*/metrics.json"):
         try:
-            if _but_seed(path.parent) == recipe:
+            if origins.without_seed(origins.recipe(path.parent)) == recipe:
                 runs.append(recomputed.checked(path))
         except FiglangError as error:
             console.print(
@@ -308,15 +307,6 @@ def _over_seeds(runs: Sequence[Mapping[str, Any]], names: str) -> Table:
                 percent(max(values)),
             )
     return table
-
-
-def _but_seed(run: Path) -> dict[str, Any]:
-    """The content of recipe.json without the seed."""
-    recipe = stored.document(run / "recipe.json", stored.RECIPE, "train the run again, or put the file back")
-    return {
-        **recipe,
-        "settings": {name: value for name, value in recipe["settings"].items() if name != "seed"},
-    }
 
 
 def stayed_at_chance(run: Mapping[str, Any]) -> bool:

@@ -1,7 +1,8 @@
-"""The training behind results: its recipe, wherever the results stand."""
+"""The folders of trainings: how one is known, and which training is behind results, wherever they stand."""
 
 import shlex
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ from figlang.config import lists
 from figlang.errors import FiglangError
 from figlang.files import stored
 
-RECIPE = "recipe.json"
+RECIPE, METRICS, SETTINGS = "recipe.json", "metrics.json", "config.yaml"
+MANIFEST = "figlang.json"  # as in figlang.models.manifest, which takes a second to import
+HASH = 16  # digits of the hash of a teacher's predictions or weights in a recipe
 REMEDY = "train the run again, or put the file back"
 
 
@@ -38,6 +41,51 @@ def recipe(run: Path) -> dict[str, Any]:
     return stored.document(run / RECIPE, stored.RECIPE, REMEDY)
 
 
+def without_seed(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of a recipe.json without the seed, in which the seeds of a recipe are alike."""
+    return {**recipe, "settings": {name: at for name, at in recipe["settings"].items() if name != "seed"}}
+
+
+def folder_of(model: str | Path) -> Path | None:
+    """The run or released checkpoint that a network belongs to: its folder, or the one above it. None if
+    neither is one."""
+    folder = Path(model).expanduser()
+    return next((path for path in (folder, folder.parent) if _is_stage(path)), None)
+
+
+def _is_stage(folder: Path) -> bool:
+    released = all((folder / name).is_file() for name in (MANIFEST, METRICS, SETTINGS))
+    return released or (folder / RECIPE).is_file()
+
+
+def network(folder: Path) -> Path | None:
+    """The folder of the network of a run or released checkpoint.
+
+    Args:
+        folder: The folder of the run or checkpoint.
+
+    Returns:
+        Its `model` or, if it is a checkpoint, the folder itself; None if its network is not there.
+    """
+    return next((one for one in (folder / "model", folder) if (one / MANIFEST).is_file()), None)
+
+
+def identity(folder: Path) -> str | None:
+    """The identity of the training of a run or released checkpoint.
+
+    Args:
+        folder: Its folder.
+
+    Returns:
+        The hash of its settings; None if its network is not there.
+
+    Raises:
+        FiglangError: If the network's figlang.json is damaged.
+    """
+    model = network(folder)
+    return None if model is None else str(stored.plain(model / MANIFEST, REMEDY).get("settings"))
+
+
 def behind(folder: Path, content: Mapping[str, Any]) -> Path | None:
     """The run behind an evaluation.
 
@@ -52,29 +100,15 @@ def behind(folder: Path, content: Mapping[str, Any]) -> Path | None:
     return next(within, None) or _evaluated(folder, content)
 
 
-def named_run(named: str, identity: str, folder: Path) -> Path | None:
-    """The run that the files of a folder name.
-
-    Args:
-        named: The path of the run or of its network, as it was typed.
-        identity: The hash of the settings of its network. Another run may lie there by now.
-        folder: The folder whose files name it.
-
-    Returns:
-        Its folder; None if it is not here, or is a released checkpoint.
-    """
-    for place in near(named, folder):
-        run = place.parent if place.name == "model" else place
-        if (run / RECIPE).is_file() and _identity(run) == identity:
-            return run
-    return None
-
-
 def _evaluated(folder: Path, content: Mapping[str, Any]) -> Path | None:
     """The run that the command of an evaluation elsewhere names as its checkpoint."""
-    identity = str(content.get("facts", {}).get("trained", "")).rpartition("@")[2]
-    named = checkpoints(content) if identity else ()
-    return next(filter(None, (named_run(one, identity, folder) for one in named)), None)
+    wanted = str(content.get("facts", {}).get("trained", "")).rpartition("@")[2]
+    for place in (place for named in checkpoints(content) for place in near(named, folder) if wanted):
+        run = folder_of(place)
+        with suppress(FiglangError):  # the damaged file of another run
+            if run is not None and (run / RECIPE).is_file() and identity(run) == wanted:
+                return run
+    return None
 
 
 def checkpoints(content: Mapping[str, Any]) -> list[str]:
@@ -85,11 +119,3 @@ def checkpoints(content: Mapping[str, Any]) -> list[str]:
         return []
     values = [word.partition("=")[2] for word in words if word.startswith("checkpoint=")]
     return [named for value in values for named in lists.parts(value)]
-
-
-def _identity(run: Path) -> str | None:
-    """The hash of the settings of a run's network; None if it is not there or cannot be read."""
-    try:
-        return str(stored.plain(run / "model" / "figlang.json", REMEDY).get("settings"))
-    except FiglangError:
-        return None

@@ -7,7 +7,7 @@ from typing import Any
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.files import stored
-from figlang.runs import names, origins
+from figlang.runs import names, origins, stages
 
 
 def identified(folder: Path, content: Mapping[str, Any]) -> tuple[str, dict[str, str], str | None]:
@@ -35,7 +35,7 @@ def identified(folder: Path, content: Mapping[str, Any]) -> tuple[str, dict[str,
     facts.pop("trained", None)  # its digest is that of the settings with the seed
     facts.pop("weights", None)
     own = origins.recipe(run)
-    recipe = _without_seed(own)
+    recipe = origins.without_seed(own)
     found = digest([facts, recipe, *about]), names.flat(recipe["settings"])
     if (both := _lineage(run, own)) is None:
         return *found, None
@@ -55,10 +55,6 @@ def of_all_seeds(name: str, seed: int | None) -> str:
     return name.removesuffix(f"-seed{seed}")
 
 
-def _without_seed(recipe: dict[str, Any]) -> dict[str, Any]:
-    return {**recipe, "settings": {name: at for name, at in recipe["settings"].items() if name != "seed"}}
-
-
 def _lineage(run: Path, recipe: dict[str, Any]) -> dict[str, Any] | None:
     """The recipe of a run and of the run that it began from, without their seed.
 
@@ -69,27 +65,31 @@ def _lineage(run: Path, recipe: dict[str, Any]) -> dict[str, Any] | None:
         identity; None if that one is not here, is damaged, is not a run of a training, or has another seed.
     """
     seed = recipe["settings"].get("seed")
-    if (found := _began(run, recipe)) is None:
+    if not recipe.get("start") or (found := _began(run, recipe)) is None:
         return None
     began, before = found
     if before["settings"].get("seed") != seed:
         return None
-    both = _without_seed(recipe)
+    both = origins.without_seed(recipe)
     model = {name: value for name, value in both["settings"]["model"].items() if name != "name_or_path"}
     model["name"] = of_all_seeds(str(model.get("name")), seed)
     both["settings"]["model"] = model
-    return {**both, "start": _lineage(began, before) or _without_seed(before)}
+    return {**both, "start": _lineage(began, before) or origins.without_seed(before)}
 
 
 def _began(run: Path, recipe: Mapping[str, Any]) -> tuple[Path, dict[str, Any]] | None:
     """The run that a run began from, and its recipe. None if it is not here, if its files cannot be read, or
     if it is a mean, which has the recipe of its first run only."""
-    named, identity = recipe["settings"].get("model", {}).get("name_or_path"), recipe.get("start")
-    began = origins.named_run(named, identity, run) if named and identity else None
-    if began is None:
-        return None
     try:
-        mean = "averaged" in stored.plain(began / "metrics.json", origins.REMEDY)
+        began = stages.began(run)
+        # If its weights are gone, another run may lie there by now.
+        if (
+            began is None
+            or not (began / origins.RECIPE).is_file()
+            or origins.identity(began) != recipe["start"]
+        ):
+            return None
+        mean = "averaged" in stored.plain(began / origins.METRICS, origins.REMEDY)
         return None if mean else (began, origins.recipe(began))
     except FiglangError:  # the results of a run are there whatever became of the run before it
         return None

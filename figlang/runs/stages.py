@@ -13,13 +13,10 @@ from typing import Any
 from figlang.config import PathsConfig, settings_of_data
 from figlang.errors import FiglangError
 from figlang.files import stored
-from figlang.models import manifest as manifests
-from figlang.models.manifest import MANIFEST
-from figlang.runs.origins import RECIPE, near
+from figlang.runs.origins import METRICS, RECIPE, SETTINGS, folder_of, identity, near
 from figlang.tasks import registry as readers
 from figlang.types import Split
 
-METRICS, SETTINGS = "metrics.json", "config.yaml"
 GIVE = "give the folder of a run of figlang train"
 
 
@@ -55,7 +52,7 @@ def before(run: Path, paths: PathsConfig) -> list[Split]:
     Raises:
         FiglangError: If the settings of a run cannot be read, or if its data have changed.
     """
-    started = _source(run)
+    started = began(run)
     return [] if started is None else [*before(started, paths), trained(started, paths)]
 
 
@@ -93,7 +90,7 @@ def commands(run: Path) -> list[list[str]]:
         if "commands_before" in (kept := _document(run)):
             found: list[list[str]] = kept["commands_before"]
             return found
-        started = _source(run)
+        started = began(run)
         document = {} if started is None else _document(started)
         return [*commands(started), typed(document)] if started and "command" in document else []
     except FiglangError:  # what an earlier run says of itself stops no training and no release
@@ -117,13 +114,6 @@ def _document(folder: Path) -> dict[str, Any]:
     """The metrics.json of a folder; empty if it has none."""
     path = folder / METRICS
     return stored.document(path, stored.DOCUMENT, GIVE) if path.is_file() else {}
-
-
-def folder_of(model: str | Path) -> Path | None:
-    """The run or released checkpoint that a network belongs to: its folder, or the one above it. None if
-    neither is one."""
-    folder = Path(model).expanduser()
-    return next((path for path in (folder, folder.parent) if _is_stage(path)), None)
 
 
 def placed(folder: Path, settings: Any) -> Any:
@@ -163,37 +153,18 @@ def averaged(run: Path, named: Iterable[str]) -> list[Path]:
     return [next((place for place in near(one, run) if place.is_dir()), Path(one)) for one in named]
 
 
-def network(folder: Path) -> Path | None:
-    """The folder of the network of a run or released checkpoint.
+def began(run: Path) -> Path | None:
+    """The run or released checkpoint from which the training of a run or checkpoint began.
 
     Args:
-        folder: The folder of the run or checkpoint.
+        run: Its folder.
 
     Returns:
-        Its `model` or, if it is a checkpoint, the folder itself; None if its network is not there.
+        The folder; None if it began from a network as it comes, or if what it began from is not here.
+
+    Raises:
+        FiglangError: If a file of one of them is damaged.
     """
-    return next((one for one in (folder / "model", folder) if (one / MANIFEST).is_file()), None)
-
-
-def identity(folder: Path) -> str | None:
-    """The identity of the training of a run or released checkpoint.
-
-    Args:
-        folder: Its folder.
-
-    Returns:
-        The hash of its settings; None if its network is not there.
-    """
-    model = network(folder)
-    return None if model is None else manifests.read(str(model), str(model), None).settings
-
-
-def _is_stage(folder: Path) -> bool:
-    released = all((folder / name).is_file() for name in (MANIFEST, METRICS, SETTINGS))
-    return released or (folder / RECIPE).is_file()
-
-
-def _source(run: Path) -> Path | None:
     stage = _read(run)
     model = stage.model
     if (

@@ -9,7 +9,8 @@ from figlang.config.signature import signature
 from figlang.errors import FiglangError
 from figlang.files.sources import sha256
 from figlang.models import weights
-from figlang.runs import outputs, stages
+from figlang.runs import origins, outputs
+from figlang.runs.origins import HASH
 
 # The files that hold the weights of a network or of adapters.
 WEIGHTS = ("*.safetensors", "*.bin")
@@ -24,7 +25,7 @@ def folder(named: str) -> Path:
     Raises:
         FiglangError: It is neither, or the run is not finished.
     """
-    found = stages.folder_of(named) if Path(named).expanduser().is_dir() else None
+    found = origins.folder_of(named) if Path(named).expanduser().is_dir() else None
     if found is None or not (found / "metrics.json").is_file():
         raise FiglangError(
             f"method.teacher_model={named} is not the folder of a finished run or of a released checkpoint; "
@@ -81,7 +82,7 @@ def identities(named: Iterable[str]) -> list[str]:
     Raises:
         FiglangError: See `by_identity`.
     """
-    return [found[:16] for found, _ in by_identity(named)]
+    return [found[:HASH] for found, _ in by_identity(named)]
 
 
 def described(named: Iterable[str], data_name: str, items: int) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from figlang.config import PathsConfig
 from figlang.errors import FiglangError
 from figlang.files.sources import sha256
 from figlang.runs import systems
+from figlang.runs.origins import HASH
 from figlang.runs.predictions import FORWARD
 from figlang.tasks.mix import original
 from figlang.types import Item
@@ -22,7 +23,7 @@ def identities(folders: Iterable[str]) -> list[str]:
     Raises:
         FiglangError: A folder has no predictions, or is given twice.
     """
-    return sorted(found[:16] for found, _ in _by_hash(folders))
+    return sorted(found[:HASH] for found, _ in _by_hash(folders))
 
 
 def described(folders: Iterable[str]) -> list[dict[str, Any]]:

@@ -12,10 +12,9 @@ from figlang.files import stored
 from figlang.files.sources import sha256
 from figlang.models.manifest import UNTRAINED
 from figlang.runs import origins, outputs, spelled, stages, teacher_models
+from figlang.runs.origins import HASH
 from figlang.runs.predictions import FORWARD
 from figlang.types import Split
-
-HASH = 16  # digits of a hash of predictions or weights in a recipe
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def _given(run: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _method(run: Path) -> Mapping[str, Any]:
-    path = run / stages.SETTINGS
+    path = run / origins.SETTINGS
     if not path.is_file():
         return {}
     method = stored.settings(path, stages.GIVE).get("method")
@@ -115,8 +114,8 @@ def _systems(folder: Path, paths: PathsConfig) -> Iterator[tuple[str, list[Split
     trained_on, _, settings = str(content.get("facts", {}).get("trained", "")).rpartition("@")
     if settings == UNTRAINED:
         return
-    runs = filter(None, map(stages.folder_of, _places(folder, content)))
-    run = next((one for one in runs if stages.identity(one) == settings), None)
+    runs = filter(None, map(origins.folder_of, _places(folder, content)))
+    run = next((one for one in runs if origins.identity(one) == settings), None)
     try:
         found = None if run is None else stages.known(run, trained_on, paths)
     except FiglangError:
