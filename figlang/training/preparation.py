@@ -224,31 +224,14 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
     wording = _wording(config, train, manifest.bos)
     anatomy = dissect(network.eval())
     virtual = config.peft.tokens if config.peft.name == "prompt_tuning" else 0
-    window = positions(network.config)
-    if window is not None and virtual >= window:
-        raise FiglangError(
-            f"peft.tokens={virtual} leaves no room for texts, since the network reads {window} "
-            "tokens; take fewer"
-        )
-    requests = RequestEncoder(
-        tokenizer, manifest.bos, scoring.overflow, None if window is None else window - virtual
-    )
+    requests = RequestEncoder(tokenizer, manifest.bos, scoring.overflow, _room(network, virtual))
     encoder = StringEncoder(requests, wording, sharing=not virtual and anatomy.reason(0) is None)
-
-    def encode(items: Sequence[Item]) -> list[EncodedStrings]:
-        if method.name == "lm":
-            return encoder.encode_lines([line(item, method.text, encoder.wording) for item in items])
-        return encoder.encode_pairs(items) if method.direction == "both" else encoder.encode(items)
-
-    def encode_each() -> list[list[EncodedStrings]]:
-        validated, read_beside = encoder.encode(validation.items), encoder.encode_lines(others)
-        return [encode(train.items), validated, encode(selected), read_beside]
-
-    encoded = encode_each()
+    items = (train.items, validation.items, selected)
+    encoded = _encoded(method, encoder, *items, others)
     longest = max(example.longest for examples in encoded for example in examples)
     if encoder.sharing and anatomy.reason(longest):
         encoder.sharing = False
-        encoded = encode_each()
+        encoded = _encoded(method, encoder, *items, others)
     examples, validation_examples, selection_examples, encoded_others = encoded
     read = partial(encoder.encode_lines, [line(item, "clean", wording) for item in labelled(train.items)])
     adapted, manifest = _adapt(config, network, manifest, [], read)
@@ -269,6 +252,42 @@ def _causal(config: TrainConfig, train: Split, validation: Split, selected: tupl
         manifest=manifest,
         notes=notes,
     )
+
+
+def _room(network: PreTrainedModel, virtual: int) -> int | None:
+    """How many tokens of a text a network reads beside so many learnt ones; None if nothing limits them.
+
+    Raises:
+        FiglangError: No text has room.
+    """
+    window = positions(network.config)
+    if window is None:
+        return None
+    if virtual >= window:
+        raise FiglangError(
+            f"peft.tokens={virtual} leaves no room for texts, since the network reads {window} "
+            "tokens; take fewer"
+        )
+    return window - virtual
+
+
+def _encoded(
+    method: MethodConfig,
+    encoder: StringEncoder,
+    train: Sequence[Item],
+    validation: Sequence[Item],
+    selected: Sequence[Item],
+    others: Sequence[str],
+) -> list[list[EncodedStrings]]:
+    """The training items, the validated ones, those that select and the texts of an anchor, in tokens."""
+
+    def learnt(items: Sequence[Item]) -> list[EncodedStrings]:
+        if method.name == "lm":
+            return encoder.encode_lines([line(item, method.text, encoder.wording) for item in items])
+        return encoder.encode_pairs(items) if method.direction == "both" else encoder.encode(items)
+
+    validated, read_beside = encoder.encode(validation), encoder.encode_lines(others)
+    return [learnt(train), validated, learnt(selected), read_beside]
 
 
 def _way(method: MethodConfig, near: anchoring.Anchor | None) -> partial[ChoiceModule]:
