@@ -37,7 +37,7 @@ from typing_extensions import TypedDict
 from figlang import config
 from figlang.errors import FiglangError, damage, one_line
 from figlang.machine.limits import within as in_time
-from figlang.models import calibrated, differences, kinds, layout
+from figlang.models import adapter_kinds, calibrated, differences, layout
 from figlang.models.adapters import OWN, file_of
 from figlang.models.below import within
 from figlang.models.soundness import validate
@@ -110,10 +110,10 @@ def adapt(
         "fan_in_fan_out": any(isinstance(module, Conv1D) for module in linear.values()),
         "revision": revision,
     }
-    settings = kinds.fresh(peft, target_modules, excluded, network, common) or LoraConfig(
+    settings = adapter_kinds.fresh(peft, target_modules, excluded, network, common) or LoraConfig(
         target_modules=target_modules, exclude_modules=excluded, **common, **_low_rank(peft)
     )
-    names = kinds.targeted(network, target_modules, excluded)
+    names = adapter_kinds.targeted(network, target_modules, excluded)
     _check_named(peft, names)
     mutates = peft.init in differences.MUTATING
     before = differences.whole_state(network) if mutates and base == OWN else None
@@ -202,7 +202,7 @@ def settings_of(source: str, revision: str | None) -> PeftConfig | None:
         return None
     try:
         content = from_json(Path(path).read_text(encoding="utf-8"))
-        kind = kinds.settings_class(source, content["peft_type"])
+        kind = adapter_kinds.settings_class(source, content["peft_type"])
         # Megatron's settings name a module that PEFT would import.
         if content.get("megatron_config") is not None:
             raise FiglangError(f"{source} holds adapters of Megatron's layers, which are not read")

@@ -218,7 +218,7 @@ def _with_adapters(
     above: tuple[str, ...],
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, list[str]]:
     plain = isinstance(settings, low_rank.LowRank)
-    apart = not plain and (model.adapters == "apart" or not _lora().kinds.mergeable(settings))
+    apart = not plain and (model.adapters == "apart" or not _lora().adapter_kinds.mergeable(settings))
     if not apart:
         _check_mergeable(model, more)
     network, tokenizer = _below(model, source, settings, kind, cache, above, apart)
@@ -227,7 +227,7 @@ def _with_adapters(
     ):
         adapted = _attached(network, model, source, _settings(model, source))
         if apart:
-            inside = _lora().kinds.below(adapted, source)
+            inside = _lora().adapter_kinds.below(adapted, source)
             recast.check(model.name_or_path, inside, kind, more, model.trust_remote_code)
             return inside, tokenizer, []
         network = _lora().merge(adapted, dtype)

@@ -1,6 +1,7 @@
 """Adapters of every kind that plain peft writes score as they do in plain peft."""
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,10 @@ import torch
 from peft import PeftType, get_peft_model
 from peft.mapping import PEFT_TYPE_TO_CONFIG_MAPPING
 
-from figlang.config import ModelConfig
+from figlang.config import ModelConfig, PeftConfig
 from figlang.errors import FiglangError
 from figlang.evaluation.how import origin
-from figlang.models import checkpoint, networks
+from figlang.models import adapter_kinds, checkpoint, networks
 from figlang.scoring.adapted import has_layers
 from figlang.scoring.tree.causal import CausalScorer
 from tests import causal_models
@@ -187,3 +188,20 @@ def test_an_encoder_scores_as_plain_peft_does(
     assert loaded.manifest.format == format
     assert found.flatten().tolist() == pytest.approx(wanted.flatten().tolist(), abs=1e-5)
     assert float((wanted - before).abs().max()) > 1e-3, "the adapters change the scores"
+
+
+def test_every_kind_that_is_trained_has_settings_of_its_own_or_is_lora() -> None:
+    """A kind without settings would be trained as LoRA under its own name."""
+    (spec,) = (spec for spec in fields(PeftConfig) if spec.name == "name")
+    built, common = causal_models.network("llama"), {"revision": None}
+    made = {
+        name: adapter_kinds.fresh(PeftConfig(name), "all-linear", [], built, common)
+        for name in spec.metadata["choices"]
+        if name != "none"
+    }
+    assert {name for name, settings in made.items() if settings is None} == set(adapter_kinds.LORA)
+    assert len({type(settings) for settings in made.values()}) == len(made) - len(adapter_kinds.LORA) + 1
+    unknown = PeftConfig("ia3")
+    unknown.name = "hra"
+    with pytest.raises(AssertionError, match="no settings for peft=hra"):
+        adapter_kinds.fresh(unknown, "all-linear", [], built, common)
