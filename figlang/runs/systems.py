@@ -13,7 +13,7 @@ from figlang.machine import bars
 from figlang.runs import foreign, kept, names, orders, recipes, recomputed
 from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, read_measured, read_predictions
 from figlang.statistics import metrics
-from figlang.statistics.comparison import Difference, compare_pooled
+from figlang.statistics.comparison import Difference, gain_pooled
 from figlang.tasks import registry
 from figlang.types import Item, Prediction, Split
 
@@ -90,13 +90,13 @@ class Pool:
     def gain(self) -> Difference | None:
         """How much more is right than with the context hidden.
 
-        None if that was not measured, or without labels.
+        None if that was not measured, or without labels. Of several seeds, it is the mean of their gains.
         """
         if not all("gain" in system.content for system in self.systems):
             return None
         if len(self.systems) == 1:
             return Difference(**self.systems[0].content["gain"])
-        return compare_pooled(self.runs, [system.blind for system in self.systems])[0]
+        return gain_pooled(self.runs, [system.blind for system in self.systems])
 
 
 def read(sources: Sequence[str], join: str | None = None) -> list[System]:

@@ -137,8 +137,27 @@ def compare_pooled(ours: Runs, theirs: Runs) -> tuple[Difference, Difference | N
 
 def gain(ours: Sequence[Prediction], theirs: Sequence[Prediction]) -> Difference:
     """The difference in accuracy alone, as in `compare`."""
-    items, _ = _cases([[theirs], [ours]])
-    return _differences(items, [(0, 1)])[0]
+    return gain_pooled([ours], [theirs])
+
+
+def gain_pooled(ours: Runs, theirs: Runs) -> Difference:
+    """`gain` of a system with several seeds, the mean over them.
+
+    The two runs of a seed are of one training, so the gain of a seed is one draw. If a seed that uses the
+    context more is worse without it, gains vary more than both accuracies would say.
+
+    Args:
+        ours: A run for each seed.
+        theirs: Another run of each seed, in the same order.
+
+    Returns:
+        The difference, with the interval and p for other clusters and seeds of the same kind.
+
+    Raises:
+        FiglangError: If the runs are not of the same items.
+    """
+    items, _ = _cases([theirs, ours])
+    return _differences(items, [(0, 1)], paired=True)[0]
 
 
 def mean_accuracy(runs: Runs) -> Estimate | None:
@@ -209,19 +228,25 @@ def _cases(systems: Sequence[Runs]) -> tuple[list[_Cases], list[_Cases]]:
     return items, [cases.whole(kept_G) for cases in items] if kept_G.any() else []
 
 
-def _differences(systems: Sequence[_Cases], places: Places) -> list[Difference]:
-    """The system at the second of every two places minus the one at the first."""
+def _differences(systems: Sequence[_Cases], places: Places, paired: bool = False) -> list[Difference]:
+    """The system at the second of every two places minus the one at the first.
+
+    With `paired`, the runs of both are of the same seeds, in the same order.
+    """
     sizes_G = systems[0].sizes
     n, clusters = int(sizes_G.sum()), len(sizes_G)
     sums = [cases.hits.sum(0) for cases in systems]
     runs = [len(cases.right) for cases in systems]
     ratios = _paired(sums, runs, sizes_G, places)
-    first, second = (np.array([pair[side] for pair in places]) for side in (0, 1))
-    variance, spread, free = np.array([astuple(cases.seeds) for cases in systems]).T
-    if spread.any():
-        extra = variance[first] + variance[second]
-        degrees = freedom(ratios, extra, [spread[first], spread[second]], [free[first], free[second]])
-        ratios = replace(ratios, extra=extra, freedom=degrees)
+    # What seeds add: a variance of each system, or if they are paired, one of their differences.
+    if paired:
+        drawn = [[Seeds.of(systems[b].hits - systems[a].hits, sizes_G) for a, b in places]]
+    else:
+        drawn = [[systems[pair[side]].seeds for pair in places] for side in (0, 1)]
+    variances, spreads, degrees = np.moveaxis(np.array([[*map(astuple, part)] for part in drawn]), 2, 0)
+    if spreads.any():
+        extra = variances.sum(0)
+        ratios = replace(ratios, extra=extra, freedom=freedom(ratios, extra, [*spreads], [*degrees]))
     low_P, high_P = ratios.intervals()
     p_P, values_P = ratios.p(0.0), ratios.values
     single = [cases.right[0].astype(np.float32) for cases in systems]

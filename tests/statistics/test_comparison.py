@@ -23,6 +23,8 @@ from figlang.statistics.comparison import (
     compare,
     compare_pooled,
     every_pair,
+    gain,
+    gain_pooled,
     holm,
     mean_accuracy,
     mean_pair_accuracy,
@@ -198,6 +200,22 @@ def test_the_interval_of_pooled_seeds_is_near_that_of_a_plain_bootstrap_of_pairs
     assert (found.low, found.high) == pytest.approx(
         tuple(np.quantile(differences, (0.025, 0.975))), abs=0.012
     )
+
+
+def test_the_two_runs_of_a_seed_move_a_gain_together() -> None:
+    seen = [drawn(seed, share, 400) for seed, share in ((1, 0.8), (2, 0.7), (3, 0.6))]
+    better, worse = [
+        [drawn(seed + 10, share, 400) for seed, share in zip((1, 2, 3), shares, strict=True)]
+        for shares in ((0.6, 0.5, 0.4), (0.4, 0.5, 0.6))
+    ]
+    along, against = gain_pooled(seen, better), gain_pooled(seen, worse)
+    gains = [gain(ours, theirs).value for ours, theirs in zip(seen, worse, strict=True)]
+    assert against.value == pytest.approx(np.mean(gains))
+    # Gains of 40, 20 and 0 points are other gains than 20 points three times, at the same accuracies.
+    error = np.std(gains, ddof=1) / np.sqrt(3)
+    assert against.high - against.low > 2 * t.isf(0.025, 3) * error
+    assert along.high - along.low < (against.high - against.low) / 2
+    assert gain_pooled(seen[:1], worse[:1]) == compare(seen[0], worse[0])[0]
 
 
 # Agreement and correction
