@@ -11,6 +11,7 @@ from figlang.machine.printing import printable
 from figlang.machine.several import one_of_several
 from figlang.reports import terminal
 from figlang.runs import names, spelled
+from figlang.statistics.metrics import as_row
 from figlang.tasks import registry
 from figlang.tasks.reference import Comparison
 from figlang.tasks.task import Task
@@ -53,8 +54,10 @@ def _orders(content: Mapping[str, Any]) -> str:
     items = content.get("data", {}).get(content["split"], {}).get("items")
     if "replies" not in content or not items or content["metrics"]["items"] % items:
         return ""
-    orders = content["metrics"]["items"] // items
-    return "" if orders == 1 else f", each item in {'both' if orders == 2 else orders} orders"
+    orders, known = content["metrics"]["items"] // items, as_row(content["metrics"], "accuracy")
+    # Two orders of more than two options are not both.
+    both = orders == 2 and (known is None or known.chance == 1 / 2)
+    return "" if orders == 1 else f", each item in {'both' if both else orders} orders"
 
 
 def _by(how: str) -> str:

@@ -1,5 +1,6 @@
 """Any number of options with letters, for chat models."""
 
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 from string import ascii_uppercase
@@ -28,8 +29,9 @@ class Choices(Questions):
     """A context with as many options as there are letters, or fewer. `prompt.template` words it with the
     places {metaphor} and {options}.
 
-    In both orders, an item is asked about as often as it has options, so that each of them has each letter
-    once.
+    In several orders, an item is asked about as often as it has options, so that each of them has each letter
+    once. If items have unequal numbers of options, each is asked about as often as the smallest number says,
+    in drawn orders. Otherwise an item of five options would count more than one of two.
     """
 
     def settled(self, prompt: PromptConfig) -> PromptConfig:
@@ -58,12 +60,13 @@ class Choices(Questions):
             return f"{_worded(template, shown)}\n({ascii_uppercase[shown.gold or 0]})"
 
         shots = examples.drawn(items, pool.examples, example, prompt)
+        often = min(len(item.options) for item in items)
         asked = []
         for item in share:
             before = "".join(text + prompt.separator for text in shots[item.id])
-            turned = [_turned(item, by) for by in range(len(item.options))]
-            several = [drawn(item, prompt.seed)] if orders == "drawn" else turned
-            for number, order in enumerate(several, start=1):
+            turns = {by + 1: _turned(item, by) for by in _turns(item, often, prompt.seed)}
+            several = {1: drawn(item, prompt.seed)} if orders == "drawn" else turns
+            for number, order in several.items():
                 shown, places = in_order(item, order)
                 if orders != "drawn":
                     where = "hidden" if shown.gold is None else ascii_uppercase[shown.gold]
@@ -105,6 +108,12 @@ def _worded(template: str, item: Item) -> str:
         f"({letter}) {option.strip()}" for letter, option in zip(ascii_uppercase, item.options, strict=False)
     )
     return template.format(metaphor=item.context.strip(), options=listed).lstrip()
+
+
+def _turns(item: Item, often: int, seed: int) -> list[int]:
+    """By how many places the options of an item are turned, `often` times. Every turn is equally likely, so
+    that a letter that is always chosen is right as often as chance."""
+    return sorted(random.Random(f"{seed} {item.id} turns").sample(range(len(item.options)), often))
 
 
 def _turned(item: Item, by: int) -> list[int]:

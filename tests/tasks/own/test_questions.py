@@ -4,6 +4,7 @@ import pytest
 
 from figlang.config import PromptConfig
 from figlang.errors import FiglangError
+from figlang.runs.orders import as_asked
 from figlang.tasks.examples import Pool
 from figlang.tasks.own.questions import Choices
 from figlang.types import Item
@@ -14,13 +15,34 @@ ITEMS = [
 PROMPT = Choices().settled(PromptConfig())
 
 
-def test_every_option_has_every_letter_once() -> None:
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.id)
+def test_every_option_has_every_letter_once(item: Item) -> None:
+    turns = Choices().letters([item], [item], PROMPT, Pool(), "both")
+    assert [one.item.id for one in turns] == [f"{item.id}/{n + 1}" for n in range(len(item.options))]
+    for option in range(len(item.options)):
+        assert sorted(one.places[option] for one in turns) == list(range(len(item.options)))
+
+
+def test_items_with_unequal_numbers_of_options_count_alike() -> None:
+    for orders in ("both", "drawn"):
+        asked = Choices().letters(ITEMS, ITEMS, PROMPT, Pool(), orders)
+        counts = {item.id: sum(one.source is item for one in asked) for item in ITEMS}
+        assert len(set(counts.values())) == 1, "an item counts once for each order that it is asked in"
+    # A process that asks about a part of the items asks in the same orders.
     asked = Choices().letters(ITEMS, ITEMS, PROMPT, Pool(), "both")
-    for item in ITEMS:
-        turns = [one for one in asked if one.source is item]
-        assert len(turns) == len(item.options)
-        for option in range(len(item.options)):
-            assert sorted(one.places[option] for one in turns) == list(range(len(item.options)))
+    part = Choices().letters(ITEMS, ITEMS[1:2], PROMPT, Pool(), "both")
+    assert part == [one for one in asked if one.source is ITEMS[1]]
+    # The ids say how far the options are turned, by which a report finds them again.
+    known = {item.id: item for item in as_asked(ITEMS, [one.item.id for one in asked])}
+    assert all(known[one.item.id].options == one.item.options for one in asked)
+
+
+def test_no_letter_is_right_more_often_than_chance_if_the_first_option_always_is() -> None:
+    four = [Item(f"f{n}", f"f{n}", "Text", ("right", "b", "c", "d"), 0) for n in range(400)]
+    asked = Choices().letters([ITEMS[0], *four], four, PROMPT, Pool(), "both")
+    right = [one.item.gold for one in asked]
+    assert len(right) == 800
+    assert all(150 < right.count(letter) < 250 for letter in range(4))
 
 
 def test_the_message_shows_what_the_places_say() -> None:
