@@ -113,7 +113,7 @@ class DataConfig(Section):
     limit: int | None = option(
         None,
         "Use only the first N items of each split. Of a data set with parts, for example languages, as many "
-        "of each.",
+        "of each. A pair that is cut counts as items, not as a pair.",
         within=COUNT,
     )
 

@@ -1,9 +1,12 @@
 """`data.limit`: a few items of a split."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from figlang.types import Split
+from figlang.text.amounts import counted
+from figlang.types import Item, Split
 
 
 def limited(split: Split, limit: int) -> Split:
@@ -15,26 +18,40 @@ def limited(split: Split, limit: int) -> Split:
 
     Returns:
         The first items of the split, or of each of its parts. Shares of parts are as even as their sizes
-        allow, so that the result is not only the first part.
+        allow, so that the result is not only the first part. A pair that is cut is no longer a pair: half of
+        it is right more often than the whole.
     """
     total = len(split.items)
     if len(split.parts) < 2 or sum(split.parts) != total:
         note = f"{split.name}: the first {limit} of {total} items, since data.limit={limit}"
-        return replace(split, items=split.items[:limit], notes=(*split.notes, note), whole=False, parts=())
+        items, cut = _uncut(split, split.items[:limit])
+        return replace(split, items=items, notes=(*split.notes, note, *cut), whole=False, parts=())
     kept = shares(split.parts, limit)
     starts = (0, *accumulate(split.parts))
-    items = tuple(
+    taken = [
         item
         for start, count in zip(starts, kept, strict=False)
         for item in split.items[start : start + count]
-    )
+    ]
+    items, cut = _uncut(split, taken)
     few, many = min(kept), max(kept)
     each = str(few) if few == many else f"{few} to {many}"
     note = (
         f"{split.name}: {limit} of {total} items, the first {each} of each of {len(kept)} parts, since "
         f"data.limit={limit}"
     )
-    return replace(split, items=items, notes=(*split.notes, note), whole=False, parts=tuple(kept))
+    return replace(split, items=items, notes=(*split.notes, note, *cut), whole=False, parts=tuple(kept))
+
+
+def _uncut(split: Split, taken: Sequence[Item]) -> tuple[tuple[Item, ...], list[str]]:
+    """The taken items, of which those of a cut pair are not paired, and a note about these."""
+    whole, left = Counter(item.group for item in split.items), Counter(item.group for item in taken)
+    cut = {item.group for item in taken if item.paired and left[item.group] < whole[item.group]}
+    if not cut:
+        return tuple(taken), []
+    many = counted(len(cut), "pair")
+    note = f"{split.name}: data.limit cuts {many}, whose items count for accuracy and not for pair accuracy"
+    return tuple(replace(item, paired=False) if item.group in cut else item for item in taken), [note]
 
 
 def shares(sizes: tuple[int, ...], limit: int) -> list[int]:

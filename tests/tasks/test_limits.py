@@ -4,8 +4,9 @@ import random
 
 import pytest
 
+from figlang.statistics import metrics
 from figlang.tasks.limits import limited, shares
-from figlang.types import Item, Split
+from figlang.types import Item, Prediction, Split
 
 
 def split(*sizes: int) -> Split:
@@ -34,6 +35,26 @@ def test_each_part_gives_its_first_items_in_their_order() -> None:
     assert [item.id for item in kept.items] == ["0-0", "0-1", "0-2", "1-0", "2-0", "2-1"]
     assert not kept.whole
     assert kept.notes == ("several: 6 of 9 items, the first 1 to 3 of each of 3 parts, since data.limit=6",)
+
+
+def test_a_pair_that_is_cut_is_not_a_pair() -> None:
+    rows = tuple(
+        Item(f"{row}-{number}", f"row {row}", "c", ("a", "b"), 0) for row in range(3) for number in range(4)
+    )
+    some = limited(Split("rows", rows, "file", "hash"), 6)
+    assert [item.paired for item in some.items] == [True] * 4 + [False] * 2
+    assert some.notes[1] == (
+        "rows: data.limit cuts 1 pair, whose items count for accuracy and not for pair accuracy"
+    )
+    predictions = [Prediction.of(item, (1.0, 0.0)) for item in some.items]
+    pairs = metrics.pair_accuracy(predictions)
+    assert pairs is not None
+    assert pairs.n == 1, "two of four items would be right together more often than four"
+    assert len(limited(Split("rows", rows, "file", "hash"), 8).notes) == 1
+    assert [item.paired for item in limited(Split("two", rows, "file", "hash", parts=(8, 4)), 7).items] == [
+        *[True] * 4,
+        *[False] * 3,
+    ]
 
 
 def test_a_split_without_parts_gives_its_first_items() -> None:
