@@ -3,11 +3,18 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from string import ascii_uppercase
 
 import numpy as np
 
 from figlang.statistics.clustered import FEW, SHARE, Ratios, Support
 from figlang.types import QUANTITIES, Prediction
+
+# The attributes of items that are asked in several orders of their options, with all of their values.
+ORDERS = {
+    "order": frozenset({"right first", "wrong first", "label hidden"}),
+    "letter": frozenset({*ascii_uppercase, "hidden"}),
+}
 
 
 @dataclass(frozen=True)
@@ -92,7 +99,7 @@ def pair_accuracy(predictions: Sequence[Prediction]) -> Estimate | None:
         return None
     # A network that ignores the order of the options guesses once for all orders of a question. Another one
     # guesses in each order. So there is no fixed chance.
-    in_orders = any("order" in member.attributes for members in together for member in members)
+    in_orders = any(_in_orders(member) for members in together for member in members)
     chance = (
         None
         if in_orders
@@ -124,16 +131,22 @@ def same_answer(predictions: Sequence[Prediction]) -> Estimate | None:
 def first_option(predictions: Sequence[Prediction]) -> Estimate | None:
     """Share of choices that are the first option, if items are asked in every order of their options.
 
-    Such items have an attribute `order`. Without a bias for a place, the share is 1 / the number of options.
-    An item without a choice (a tie, a reply that cannot be read) does not count, since it would look like a
-    bias for the other options. None without such choices.
+    Such items have an attribute `order` or `letter` (`ORDERS`). Without a bias for a place, the share is 1 /
+    the number of options. An item without a choice (a tie, a reply that cannot be read) does not count, since
+    it would look like a bias for the other options. None without such choices.
     """
-    asked = [row for row in predictions if "order" in row.attributes and row.choice is not None]
+    asked = [row for row in predictions if _in_orders(row) and row.choice is not None]
     groups = by_group(asked).values()
     if not groups:
         return None
     first = [sum(member.choice == 0 for member in members) for members in groups]
     return ratio(first, [len(members) for members in groups])
+
+
+def _in_orders(row: Prediction) -> bool:
+    """Whether an item was asked in several orders of its options. Own data may have attributes of these names
+    with other values."""
+    return any(values.issuperset(row.attributes.get(name) or ("",)) for name, values in ORDERS.items())
 
 
 METRICS = {

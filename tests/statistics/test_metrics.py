@@ -31,8 +31,8 @@ def row(name: str, group: str, gold: int | None, *scores: float, **attributes: t
 def pair(group: str, first: Sequence[float], second: Sequence[float]) -> list[Prediction]:
     """A Winograd pair: option 0 is gold for the first metaphor, option 1 for the second."""
     return [
-        row(f"{group}1", group, 0, *first, order=("x",)),
-        row(f"{group}2", group, 1, *second, order=("y",)),
+        row(f"{group}1", group, 0, *first, order=("right first",)),
+        row(f"{group}2", group, 1, *second, order=("wrong first",)),
     ]
 
 
@@ -71,6 +71,18 @@ def test_the_order_of_the_rows_changes_no_value(name: str) -> None:
     metric = metrics.METRICS[name]
     shuffled = [WORKED[index] for index in np.random.default_rng(0).permutation(len(WORKED))]
     assert metric(shuffled).value == metric(WORKED).value
+
+
+def test_an_attribute_of_ones_own_called_order_is_not_an_order_of_options() -> None:
+    own = [replace(one, attributes={"order": ("verb first",), "letter": ("long",)}) for one in WORKED]
+    assert first_option(own) is None
+    assert pair_accuracy(own).chance == 1 / 4
+
+
+def test_letters_in_every_order_have_no_fixed_chance_to_be_all_right() -> None:
+    asked = [replace(one, attributes={"letter": ("AB"[one.gold],)}) for one in WORKED]
+    assert pair_accuracy(asked).chance is None
+    assert first_option(asked).n == 8
 
 
 def test_orders_of_one_question_are_one_cluster_with_a_p_of_its_own() -> None:

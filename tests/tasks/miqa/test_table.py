@@ -25,7 +25,11 @@ def cell(implies: int, implied_by: int, first: int = 5) -> list[Prediction]:
             scores = (1.0, 0.0) if choice == 0 else (0.0, 1.0)
             rows.append(
                 Prediction(
-                    f"{row}-{kind}-{gold}", str(row), gold, scores, {"question": (kind,), "order": ("x",)}
+                    f"{row}-{kind}-{gold}",
+                    str(row),
+                    gold,
+                    scores,
+                    {"question": (kind,), "order": (("right first", "wrong first")[gold],)},
                 )
             )
     return rows
