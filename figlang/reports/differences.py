@@ -27,6 +27,7 @@ from figlang.tables.drawing import SERIES
 from figlang.text.amounts import counted
 
 MOST = 45  # pairs of systems on the page, those of ten; more are in the files
+LISTED = 10  # systems that a note names
 PICTURES = 8  # pictures of sets of prompts; further sets have tables only
 BARS = 24  # prompts of a picture; more have no room for their labels
 GROUPS = (
@@ -56,7 +57,7 @@ TEST = (
     "Differences are A minus B, paired, in points. 95 % intervals and two-sided p come from one score test. "
     "It takes {} as independent, and seeds too, where several are pooled. Where each of these is one case, "
     "it is McNemar's test without continuity correction, by Student's t. p (Holm): corrected for all "
-    "comparisons of the table; intervals are not."
+    "comparisons of the table, items and pairs apart; intervals are not."
 )
 DISCORDANT = "Only A right / only B right: the number of items or pairs."
 
@@ -77,6 +78,7 @@ def compared(chapter: Chapter) -> Section | None:
 def notes(pools: Sequence[Pool], found: Sequence[Compared]) -> tuple[str, ...]:
     """Notes below a comparison; the last ones say if likelihoods were scored in different ways."""
     about = (_tested(pools), *([DISCORDANT] if any(one.items.won is not None for one in found) else []))
+    about += tuple(of_one_training(pools))
     ways = {pool.name: way for pool in pools if (way := _way(pool.systems[0]))}
     if len(set(ways.values())) < 2:
         return about
@@ -191,6 +193,17 @@ def ranking(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
     about += _trained([pools[place] for place in order])
     ranked = tuple(rows[place] for place in order)
     return Table("systems", f"Systems{_on(pools)}", headings, ranked, (*about, GROUPS))
+
+
+def of_one_training(pools: Sequence[Pool]) -> list[str]:
+    """Say which trained systems have a single run, since their intervals and p leave seeds out."""
+    found = [(pool, names.properties(pool.systems[0].content)["trained"]) for pool in pools]
+    single = [pool.name for pool, on in found if len(pool.systems) == 1 and on not in ("", spelled.UNTRAINED)]
+    if not single:
+        return []
+    which = ", ".join(single) if len(single) <= LISTED else counted(len(single), "system")
+    several = "Each is one training" if len(single) > 1 else "It is one training"
+    return [f"{which}: {several}. Intervals and p are about these weights and not about other seeds."]
 
 
 def _trained(pools: Sequence[Pool]) -> list[str]:
