@@ -24,7 +24,7 @@ from figlang.statistics.letters import letters
 from figlang.statistics.metrics import Estimate, as_row
 from figlang.tables import Cell, Mean, Number, PValue, Table
 from figlang.tables.drawing import SERIES
-from figlang.text.amounts import counted
+from figlang.text.amounts import counted, form
 
 MOST = 45  # pairs of systems on the page, those of ten; more are in the files
 LISTED = 10  # systems that a note names
@@ -78,7 +78,7 @@ def compared(chapter: Chapter) -> Section | None:
 def notes(pools: Sequence[Pool], found: Sequence[Compared]) -> tuple[str, ...]:
     """Notes below a comparison; the last ones say if likelihoods were scored in different ways."""
     about = (_tested(pools), *([DISCORDANT] if any(one.items.won is not None for one in found) else []))
-    about += tuple(of_one_training(pools))
+    about += tuple(of_single_weights(pools))
     ways = {pool.name: way for pool in pools if (way := _way(pool.systems[0]))}
     if len(set(ways.values())) < 2:
         return about
@@ -195,15 +195,15 @@ def ranking(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
     return Table("systems", f"Systems{_on(pools)}", headings, ranked, (*about, GROUPS))
 
 
-def of_one_training(pools: Sequence[Pool]) -> list[str]:
+def of_single_weights(pools: Sequence[Pool]) -> list[str]:
     """Say which trained systems have a single run, since their intervals and p leave seeds out."""
     found = [(pool, names.properties(pool.systems[0].content)["trained"]) for pool in pools]
     single = [pool.name for pool, on in found if len(pool.systems) == 1 and on not in ("", spelled.UNTRAINED)]
     if not single:
         return []
-    which = ", ".join(single) if len(single) <= LISTED else counted(len(single), "system")
-    several = "Each is one training" if len(single) > 1 else "It is one training"
-    return [f"{which}: {several}. Intervals and p are about these weights and not about other seeds."]
+    which = "; ".join(single) if len(single) <= LISTED else counted(len(single), "system")
+    several = f"{form(len(single), 'A single set', 'Single sets')} of weights: {which}."
+    return [f"{several} Their intervals and p are about these weights and not about other seeds."]
 
 
 def _trained(pools: Sequence[Pool]) -> list[str]:

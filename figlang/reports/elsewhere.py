@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from figlang.reports import showing
+from figlang.reports import showing, surface
 from figlang.reports.parts import Chapter, Part, Prose, Section
 from figlang.reports.ranked import Line
 from figlang.reports.terminal import TITLES
@@ -35,7 +35,7 @@ def beside(
     if rule := next(iter(chapter.rules), None):
         cells = (rule.accuracy if heading == TITLES["accuracy"] else None for heading, _ in columns)
         rows.append((f"best rule without a model: {rule.rule}", rule.accuracy.n, *cells))
-    notes = []
+    notes = [surface.BEST.format(len(chapter.rules))] if len(chapter.rules) > 1 else []
     for name, members in orienting(chapter):
         by_heading = {heading: _of(members, heading) for heading, _ in columns}
         if any(by_heading.values()):

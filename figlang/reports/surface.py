@@ -7,6 +7,9 @@ from figlang.tables import Table
 from figlang.tasks import surface
 from figlang.types import Item
 
+# A largest number of several is larger than the same rule's on other items would be.
+BEST = "The best of {} rules is the best on these very items, and its interval does not count that."
+
 
 def section(chapter: Chapter) -> Section | None:
     """The surface baselines of a report's items; None where their texts or labels are not known."""
@@ -28,6 +31,7 @@ def _table(found: Sequence[surface.Baseline], trained: bool) -> Table | None:
         "Rules that see lengths, words and frequencies only. Accuracies are in %, with 95 % intervals over "
         "clusters of items. A tie counts as wrong; the last column leaves ties out.",
         *([] if chance is None else [f"Guessing gets {100 * chance:.1f}."]),
+        *([BEST.format(len(found))] if len(found) > 1 else []),
     ]
     if not trained:
         notes.append("Without the rule that goes by the training split: it was not read.")

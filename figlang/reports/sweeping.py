@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from figlang.errors import FiglangError
+from figlang.reports.terminal import BLIND
 from figlang.runs import origins, recomputed
 from figlang.runs.names import flat
 from figlang.statistics.metrics import as_row, spread
@@ -149,7 +150,7 @@ def table(runs: Sequence[Run]) -> Table:
     chosen = best(groups)
     rows = [_row(setting, members, setting == chosen) for setting, members in groups.items()]
     evaluated = ", ".join(dict.fromkeys(str(run.content.get("data_name")) for run in runs))
-    columns = (*names, "seeds", LOSS, ACCURACY, "accuracy", "pair accuracy", "")
+    columns = (*names, "seeds", LOSS, ACCURACY, "accuracy", "pair accuracy", BLIND, "")
     # Columns without a number in any row, and that of the mark if nothing is marked, say nothing.
     kept = [place for place in range(len(columns)) if any(row[place] not in (None, "") for row in rows)]
     alike = {_seeds(members) for members in groups.values()}
@@ -172,14 +173,16 @@ def _row(setting: tuple[str, ...], runs: Sequence[Run], chosen: bool) -> tuple[C
     losses = [run.selected["loss"] for run in runs if "loss" in run.selected]
     held = [run.selected["accuracy"] for run in runs if "accuracy" in run.selected]
     measured = [
-        [row.value for run in runs if (row := as_row(run.content["metrics"], name)) is not None]
-        for name in ("accuracy", "pair_accuracy")
+        [row.value for run in runs if (row := as_row(run.content.get(part, {}), name)) is not None]
+        for part, name in (("metrics", "accuracy"), ("metrics", "pair_accuracy"), ("blind", "accuracy"))
     ]
+    *shares, blind = measured
     return (
         *setting,
         _seeds(runs),
         _loss(losses),
-        *(Mean.over(values) if values else None for values in (held, *measured)),
+        *(Mean.over(values) if values else None for values in (held, *shares)),
+        Mean.over(blind) if len(blind) == len(runs) else None,
         "best" if chosen else "",
     )
 

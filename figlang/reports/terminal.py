@@ -39,6 +39,7 @@ INVALID = "invalid replies"
 CLEAN = "accuracy, clean items"
 
 NONE = "none comparable"
+UNCORRECTED = "The p of values of attributes are not corrected for their number."
 WIDE = 100  # columns of a terminal that have room for published numbers
 
 
@@ -118,8 +119,10 @@ def _add_refused(table: Table, refused: Mapping[str, Any]) -> None:
 def _below(content: Mapping[str, Any]) -> list[str]:
     """Sentences that explain numbers of the table."""
     shares = [as_row(content["metrics"], name) for name in ("accuracy", "pair_accuracy")]
+    tests = [cell["p"] for by in content["metrics"]["accuracy_by"].values() for cell in by.values()]
     lines = [
         FEW_CLUSTERS if _few(content) else "",
+        UNCORRECTED if len(tests) > 1 and any(p is not None for p in tests) else "",
         pairs.sentence(*shares),
         cleanness(content["clean"]) if "clean" in content else "",
         spending.line(content["usage"]) if "usage" in content else "",
@@ -296,17 +299,20 @@ def _over_seeds(runs: Sequence[Mapping[str, Any]], names: str) -> Table:
     for column in ("metric", "mean ± sd", "lowest", "highest"):
         table.add_column(column, justify="left" if column == "metric" else "right")
     for name, heading in TITLES.items():
-        values = [estimate.value for run in runs if (estimate := as_row(run["metrics"], name)) is not None]
-        if len(values) == len(runs):
-            mean, deviation = spread(values)
-            assert deviation is not None, "there are several seeds"
-            table.add_row(
-                heading,
-                f"{100 * mean:.2f} ± {100 * deviation:.2f}",
-                percent(min(values)),
-                percent(max(values)),
-            )
+        _add_spread(table, heading, [as_row(run["metrics"], name) for run in runs])
+    _add_spread(table, BLIND, [as_row(run.get("blind", {}), "accuracy") for run in runs])
     return table
+
+
+def _add_spread(table: Table, heading: str, found: Sequence[Estimate | None]) -> None:
+    """A row for a metric of several seeds, if all have it."""
+    values = [estimate.value for estimate in found if estimate is not None]
+    if len(values) < len(found):
+        return
+    mean, deviation = spread(values)
+    assert deviation is not None, "there are several seeds"
+    share = f"{100 * mean:.2f} ± {100 * deviation:.2f}"
+    table.add_row(heading, share, percent(min(values)), percent(max(values)))
 
 
 def stayed_at_chance(run: Mapping[str, Any]) -> bool:

@@ -56,8 +56,8 @@ def test_a_single_training_is_said_to_leave_seeds_out(tmp_path: Path) -> None:
     _, mixed = tables(tmp_path / "mixed", (4, 5), (3,))
     said = [[note for note in each.notes if "about other seeds" in note] for each in (single, several, mixed)]
     assert [len(notes) for notes in said] == [1, 0, 1]
-    assert f"{single.rows[0][1]}, {single.rows[0][0]}: Each is one training." in said[0][0]
-    assert f"{mixed.rows[0][0]}: It is one training." in said[2][0]
+    assert f"Single sets of weights: {single.rows[0][1]}; {single.rows[0][0]}. " in said[0][0]
+    assert f"A single set of weights: {mixed.rows[0][0]}. " in said[2][0]
 
 
 def test_what_is_untrained_beside_trained_systems_is_named(tmp_path: Path) -> None:

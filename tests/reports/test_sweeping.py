@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,19 @@ def test_a_row_has_means_over_seeds_by_hand() -> None:
     assert first[:3] == ("0.001", "0, 1", "0.6000 ± 0.1414")
     assert second[:3] == ("0.0001", "0, 1", "0.5000 ± 0.1414")
     assert getattr(first[4], "value", None) == pytest.approx(0.85)
+
+
+def test_a_row_has_blind_accuracy_if_all_of_its_runs_have_it() -> None:
+    blind = [asdict(Estimate(value, 0.0, 1.0, 10)) for value in (0.5, 0.6)]
+    both = [
+        replace(one, content={**one.content, "blind": {"accuracy": share}})
+        for one, share in zip(FOUR, blind, strict=False)
+    ]
+    table = sweeping.table([*both, *FOUR[2:]])
+    place = table.columns.index("blind accuracy")
+    assert getattr(table.rows[0][place], "value", None) == pytest.approx(0.55)
+    assert table.rows[1][place] is None
+    assert "blind accuracy" not in sweeping.table([both[0], *FOUR[1:]]).columns, "one of two seeds has it"
 
 
 def test_a_sweep_of_one_setting_is_one_table_at_80_columns() -> None:

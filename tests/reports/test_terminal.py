@@ -174,6 +174,15 @@ def test_no_number_is_cut_in_a_terminal_of_80_columns() -> None:
     assert line(screen, "accuracy").startswith(numbers.format("10940"))
     assert line(screen, "objects") == numbers.format("10940 of 10940")
     assert line(screen, "gain over blind") == "+50.00 -45.7 – +56.8 † 10940 – < 0.001"
+    assert report.UNCORRECTED in text(screen)
+    metrics["accuracy_by"] = {"commonsense": {"objects": share}}
+    assert report.UNCORRECTED not in words(summary_of(content)), "a single test needs no correction"
+
+
+def summary_of(content: dict[str, Any]) -> Console:
+    screen = console()
+    report.summary(content, [], "minilm", screen)
+    return screen
 
 
 def test_the_best_comparable_number_stands_beside_the_metric() -> None:
