@@ -120,14 +120,22 @@ def test_a_part_that_never_occurs_is_drawn_without_a_warning(tmp_path: Path) -> 
         drawing.save(plots.frequencies({"subject": {"day": 1}, "relation": {}}), tmp_path / "a", ("svg",))
 
 
-def test_texts_in_which_the_parser_finds_nothing_are_not_set_beside_the_papers_counts(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(("segmented", "kept"), [(90, False), (170, True)])
+def test_texts_in_which_the_parser_finds_little_are_not_set_beside_the_papers_counts(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    segmented: int,
+    kept: bool,
 ) -> None:
-    nothing: dict[str, dict[str, int]] = {"subject": {}, "relation": {}, "object": {}}
-    monkeypatch.setattr(linguistic, "frequencies", lambda rows: nothing)
-    described(monkeypatch, "data=figqa_sample", f"output={tmp_path}/out")
-    assert "the parser is English, and it finds no subject, relation or object in these texts" in caplog.text
-    assert not (tmp_path / "out" / "segments.md").exists()
+    word = segments.Word("day", "NN")
+    found = segments.Segments((word,), (word,), (word,))
+    monkeypatch.setattr(segments, "stream", lambda texts: iter(range(180)))
+    monkeypatch.setattr(segments, "segment", lambda place: found if place < segmented else None)
+    described(monkeypatch, "data=figqa_sample", "split=validation", f"output={tmp_path}/out")
+    said = "the parser is English, and it finds subject, relation and object in only 90 of 180 texts"
+    assert (said in caplog.text) is not kept
+    assert (tmp_path / "out" / "segments.md").exists() is kept
 
 
 def test_other_warnings_about_figures_are_not_swallowed() -> None:

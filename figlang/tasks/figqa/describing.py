@@ -25,8 +25,8 @@ def frequencies(split: Split, most: int | None) -> Frequencies:
         The counts, with a table beside the paper's.
 
     Raises:
-        FiglangError: The texts are not English, or there is no parser. Texts in which an English parser finds
-            nothing are taken for texts in another language.
+        FiglangError: The texts are not English, or there is no parser. If an English parser finds the three
+            parts in fewer than three quarters of the texts, these are taken for texts in another language.
     """
     if not linguistic.latin(item.context for item in split.items):
         raise FiglangError("the parser is English, and most letters of these texts are not Latin")
@@ -40,10 +40,6 @@ def frequencies(split: Split, most: int | None) -> Frequencies:
         )
         notes = (note, PUBLISHED)
     counts = linguistic.frequencies(parsed)
-    if not any(counts.values()):
-        raise FiglangError(
-            "the parser is English, and it finds no subject, relation or object in these texts"
-        )
     return Frequencies(counts, different(counts, notes))
 
 

@@ -69,6 +69,8 @@ class FigQa(Task):
             return {}, "the parser is English, and most letters of these texts are not Latin"
         try:
             by_item = linguistic.attributes(items, cache / "nltk")
+            if wanted == "auto":
+                linguistic.check_english(by_item)
         except FiglangError as error:
             if wanted == "on":
                 raise

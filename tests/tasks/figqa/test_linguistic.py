@@ -142,6 +142,20 @@ def test_every_item_gets_its_attributes_by_id() -> None:
     assert "subject hypernyms" not in found["i1"]
 
 
+def test_texts_in_another_language_are_not_analysed_by_an_english_parser_unless_asked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(wordnet, "reader", lambda cache: None)
+    monkeypatch.setattr(wordnet, "hypernyms", lambda *_: ())
+    monkeypatch.setattr(cut, "tagger", lambda: None)
+    spanish = items("Su voz era terciopelo", "El examen fue un paseo", "Mi jefe es una hoguera")
+    found, reason = data.task("figqa").analyse(spanish, tmp_path, "auto")
+    assert not found
+    assert "of 3 texts, so they seem to be in another language" in reason
+    assert data.task("figqa").analyse(spanish, tmp_path, "on")[0]
+    assert data.task("figqa").analyse(items("He was a shark"), tmp_path, "auto")[0]
+
+
 def by_hand(words: Sequence[str]) -> list[tuple[str, str]]:
     """A tagger that takes a word it does not know for a noun, as NLTK's does with the "s" of a possessive."""
     known = {"wa": "NN", "was": "VBD", "as": "RB", "cold": "JJ", "her": "PRP$"}
