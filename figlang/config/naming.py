@@ -2,6 +2,7 @@
 preset's name."""
 
 import re
+import unicodedata
 from pathlib import Path
 
 from figlang.config import idle, placing
@@ -60,7 +61,13 @@ def name_by_file(data: DataConfig, given: Given) -> None:
     else:
         stem = (data.hub or "").rstrip("/").rpartition("/")[2]
     if stem:
-        data.name = re.sub(r"[^\w.~-]+", "-", stem, flags=re.ASCII).strip("-.")[:60] or "file"
+        data.name = re.sub(r"[^\w.~-]+", "-", _unaccented(stem), flags=re.ASCII).strip("-.")[:60] or "file"
+
+
+def _unaccented(text: str) -> str:
+    """A text without the accents of its letters: "metáforas" becomes "metaforas"."""
+    letters = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
 def name_data(data: DataConfig, given: Given) -> None:

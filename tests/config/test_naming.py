@@ -40,6 +40,9 @@ def test_a_run_is_named_by_what_changes_it_alone() -> None:
         ("mine/dev.csv", "dev"),
         ("mine/trains.csv", "trains"),
         ("mine/rain_train.v2.csv", "rain_train.v2"),
+        ("mine/metáforas.csv", "metaforas"),
+        ("mine/Redensarten größter Dichter-train.csv", "Redensarten-grosster-Dichter"),
+        ("mine/रूपक.csv", "file"),
     ],
 )
 def test_results_are_not_called_by_the_part_that_was_trained_on(file: str, expected: str) -> None:
