@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import open as open_with_bar
 
 from figlang.errors import FiglangError
+from figlang.files.missing import no_such_file
 
 BOM = b"\xef\xbb\xbf"
 # Notes of one kind that are kept in full. A million of them would help nobody and would fill metrics.json.
@@ -264,7 +265,7 @@ def _lines(path: Path, problems: Problems, newline: str = "\n", encoding: str = 
     A large file shows a progress bar on a terminal.
     """
     if not path.is_file():
-        raise FiglangError(f"no such file: {path}")
+        raise no_such_file(path)
     try:
         with path.open("rb") as file:
             start = file.read(4)

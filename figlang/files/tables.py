@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from figlang.errors import FiglangError, one_line
+from figlang.files.missing import no_such_file
 from figlang.files.rows import Problems, csv_rows, json_objects, whole_json
 
 FORMS = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
@@ -83,7 +84,7 @@ def _json(path: Path, content: Any, problems: Problems) -> Iterator[Record]:
 
 def _parquet(path: Path) -> Iterator[dict[str, Any]]:
     if not path.is_file():
-        raise FiglangError(f"no such file: {path}")
+        raise no_such_file(path)
     from pyarrow.parquet import ParquetFile
 
     try:

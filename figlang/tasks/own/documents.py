@@ -10,6 +10,7 @@ import yaml
 
 from figlang.config import ColumnsConfig, DataConfig
 from figlang.errors import FiglangError, one_line
+from figlang.files.missing import no_such_file
 
 ENDINGS = (".yaml", ".yml")
 FILES = ("file", "train", "validation", "test", "published")
@@ -53,7 +54,7 @@ def read(path: Path) -> dict[str, Any]:
         with path.open(encoding="utf-8-sig") as file:
             content = yaml.load(file, _Loader)  # the safe loader above
     except FileNotFoundError:
-        raise FiglangError(f"no such file: {path}") from None
+        raise no_such_file(path) from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise FiglangError(f"{path} is not YAML ({one_line(error)}); correct it") from error
     if not isinstance(content, dict):
