@@ -55,7 +55,7 @@ def expanded(root: Root, words: Sequence[str], folder: Path) -> list[str]:
     if "split" in names:
         ways["split"] = _split
     if "data" in root.presets:
-        ways["data"] = _data
+        ways["data"] = partial(_data, words=words)
     if "method" in root.presets:
         ways["method.batch_size"] = partial(_batch_size, words=words)
     several = root.together or not {"-m", "--multirun"}.isdisjoint(words)
@@ -105,18 +105,19 @@ def _split(value: str) -> list[str]:
     return [f"split={','.join(SPLITS.get(part, part) for part in value.split(','))}"]
 
 
-def _data(value: str) -> list[str]:
+def _data(value: str, words: Sequence[str]) -> list[str]:
     parts = lists.parts(value)
     if not any(part.lower().endswith(TABLES) for part in parts):
         return [f"data={value}"]
     _check_single("data", parts)
-    return [_data_of_table(parts[0]), f"data.file={text(parts[0])}"]
+    return [_data_of_table(parts[0], words), f"data.file={text(parts[0])}"]
 
 
-def _data_of_table(file: str) -> str:
-    """The preset for a file of one's own: by its columns, if they can be read."""
+def _data_of_table(file: str, words: Sequence[str]) -> str:
+    """The preset for a file of one's own: by its columns, if they can be read and no column was named."""
     path = Path(file).expanduser()
-    if path.suffix.lower() not in (".csv", ".tsv", ".jsonl"):
+    named = any(word.startswith("data.columns.") for word in words)
+    if named or path.suffix.lower() not in (".csv", ".tsv", ".jsonl"):
         return "data=own"
     found = columns(path)
     known = DEFAULTS.by_columns.items()
@@ -137,7 +138,7 @@ def _with_file(root: Root, words: Sequence[str]) -> list[str]:
         return list(words)
     given = [word.partition("=")[2].strip("'\"") for word in words if word.startswith("data.file=")]
     if given:
-        return [_data_of_table(given[-1]), *words]
+        return [_data_of_table(given[-1], words), *words]
     return ["data=own", *words] if any(word.startswith("data.hub=") for word in words) else list(words)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from figlang.config import DataConfig, PathsConfig
+from figlang.config.groups import ColumnsConfig
 from figlang.errors import FiglangError
 from figlang.machine.importing import uncollected
 from figlang.tasks import folds, limits, mix, outside, recombined
@@ -42,8 +43,8 @@ TASKS: dict[str, Task] = {
 }
 # The task of items of the user's own.
 OWN = OwnFiles.name
-# Settings of the group data that name a file, which some tasks do not read.
-FILES = ("file", "train", "validation", "test", "test_labels", "hub", "published")
+# Settings of the group data that name a file or its columns, which some tasks do not read.
+FILES = ("file", "train", "validation", "test", "test_labels", "hub", "published", "columns")
 # Ids that a note names. metrics.json has them all, under contamination.dropped.
 LISTED = 50
 
@@ -197,7 +198,7 @@ def check(data: DataConfig, paths: PathsConfig | None = None) -> None:
 
     Raises:
         FiglangError: The task, its question type, its size or a part of a mixture does not exist, or a
-            setting names a file that the task does not read.
+            setting names a file, or columns, that the task does not read.
     """
     if paths is not None:
         find(paths)
@@ -223,7 +224,7 @@ def check(data: DataConfig, paths: PathsConfig | None = None) -> None:
             "premises with hypotheses; leave it out"
         )
     for name in FILES:
-        if getattr(data, name) is not None and name not in asked.files:
+        if getattr(data, name) not in (None, ColumnsConfig()) and name not in asked.files:
             readers = " or ".join(other for other, each in TASKS.items() if name in each.files)
             raise FiglangError(
                 f"data.{name} is only for data.dataset={readers}, but data={data.name} has "

@@ -84,8 +84,7 @@ class Task:
     printed_sizes: Mapping[str, str] = MappingProxyType({})
     """What the paper calls a size, if it is another word."""
     files: tuple[str, ...] = ()
-    """The settings among `data.train`, `data.validation`, `data.test` and `data.test_labels` that the task
-    reads."""
+    """The settings that name files, or columns of a file, which the task reads (`FILES` of the registry)."""
     mixed_as: str | None = None
     """The `data.question` that is used if the task is part of a mixture; None if it cannot be part of one."""
     divided: bool = False

@@ -278,3 +278,12 @@ def test_a_mixture_takes_parts_that_its_preset_does_not_have(tmp_path: Path) -> 
         result = train(tmp_path, "data=multitask", given)
         assert result.returncode == 2
         assert "data.mix has no part 'imp'; choose some of figqa, impli" in result.stderr
+
+
+def test_a_file_whose_columns_are_named_is_not_read_by_those_of_fig_qa(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text(HEADER + PAIR)
+    assert words("evaluate", f"data={file}")[0] == "data=figqa_csv"
+    named = "data.columns.gold=correct"
+    assert words("evaluate", f"data={file}", named)[0] == "data=own"
+    assert words("evaluate", f"data.file={file}", named)[0] == "data=own"

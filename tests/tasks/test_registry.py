@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from figlang.config import DataConfig, PathsConfig
+from figlang.config.groups import ColumnsConfig
 from figlang.errors import FiglangError
-from figlang.tasks.registry import for_training, load
+from figlang.tasks.registry import check, for_training, load
 
 HEADER = "startphrase,ending1,ending2,labels\n"
 TRAIN = HEADER + "the night was ink.,x,y,0\nb,x,y,1\nc,v,w,0\nd,v,w,1\n"
@@ -151,3 +152,10 @@ def test_data_root_goes_before_paths_data(figqa_root: str) -> None:
     assert load("validation", DataConfig(root="package:figlang/samples"), paths).source.endswith(
         "samples/figqa/filtered/dev.csv"
     )
+
+
+def test_columns_are_refused_by_a_task_that_does_not_read_them() -> None:
+    named = ColumnsConfig(gold="right")
+    with pytest.raises(FiglangError, match=r"data\.columns is only for data\.dataset=own, but data=mine"):
+        check(DataConfig("mine", "figqa", columns=named))
+    check(DataConfig("mine", "own", columns=named))

@@ -53,7 +53,7 @@ class Own(Task):
 
     name = "own"
     title = "Own items"
-    files = ("file", "train", "validation", "test", "hub", "published")
+    files = ("file", "train", "validation", "test", "hub", "published", "columns")
     contradicts = False
     entailment_score = "entail"
 
