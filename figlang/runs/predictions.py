@@ -11,6 +11,7 @@ from typing import Any
 from figlang.errors import FiglangError, NonFiniteError
 from figlang.files import stored
 from figlang.files.whole import write_lines
+from figlang.text.amounts import counted
 from figlang.types import Prediction
 
 # Files of an evaluation: choices; choices of the metaphor for a given answer; choices with the context
@@ -80,6 +81,7 @@ def _line(row: Prediction) -> str:
 
 
 REMEDY = "restore the file or evaluate again"
+WRITES = "figlang evaluate writes one"
 
 
 def read_predictions(path: Path) -> list[Prediction]:
@@ -91,7 +93,7 @@ def read_predictions(path: Path) -> list[Prediction]:
             a number of scores that differs from the others of its group.
     """
     if not path.is_file():
-        raise FiglangError(f"no predictions file {path}; {_meant(path)}figlang evaluate writes one")
+        raise FiglangError(f"no predictions file {path}; {_remedy(path)}")
     predictions: dict[str, Prediction] = {}
     widths: dict[str, int] = {}
     for number, row in stored.rows(path, stored.PREDICTION, "a prediction", REMEDY):
@@ -108,17 +110,22 @@ def read_predictions(path: Path) -> list[Prediction]:
     return list(predictions.values())
 
 
-def _meant(path: Path) -> str:
-    """The results beside a path that are most like it, since a folder's name can end in letters that nobody
-    types; empty if there are none."""
+def _remedy(path: Path) -> str:
+    """What to do about a missing file. If its folder holds results in folders, for example of seeds, these
+    are named. Otherwise the results with the most similar name are, since a folder's name can end in letters
+    that nobody types."""
     beside = path.parent
     if not beside.is_dir():
-        return ""
-    names = [each.name for each in beside.iterdir() if (each / "predictions.jsonl").is_file()]
+        return WRITES
+    names = sorted(each.name for each in beside.iterdir() if (each / FORWARD).is_file())
+    if path.name == FORWARD and names:
+        some = " ".join([*(str(beside / name) for name in names[:2]), *(["…"] if names[2:] else [])])
+        return f"the folder holds {counted(len(names), 'result')}; name each of them: {some}"
     close = sorted(name for name in names if name.startswith(path.name)) or get_close_matches(
         path.name, names, 1
     )
-    return f"did you mean {' or '.join(str(beside / name) for name in close[:2])}? " if close else ""
+    meant = f"did you mean {' or '.join(str(beside / name) for name in close[:2])}? " if close else ""
+    return meant + WRITES
 
 
 def _fault(prediction: Prediction, row: Mapping[str, Any], widths: dict[str, int]) -> str | None:

@@ -29,3 +29,15 @@ def test_a_folder_that_is_not_there_is_answered_with_the_nearest(
         read_predictions(tmp_path / asked)
     expected = f"no predictions file {tmp_path / asked}; {meant.format(tmp_path)}figlang evaluate writes one"
     assert str(raised.value) == expected
+
+
+def test_a_folder_of_seeds_is_answered_with_the_seeds(tmp_path: Path) -> None:
+    for seed in range(3):
+        (tmp_path / f"seed{seed}").mkdir()
+        (tmp_path / f"seed{seed}" / "predictions.jsonl").touch()
+    with pytest.raises(FiglangError) as raised:
+        read_predictions(tmp_path / "predictions.jsonl")
+    assert str(raised.value) == (
+        f"no predictions file {tmp_path}/predictions.jsonl; the folder holds 3 results; name each of them: "
+        f"{tmp_path}/seed0 {tmp_path}/seed1 …"
+    )
