@@ -53,7 +53,7 @@ def main(config: CreateConfig) -> None:
     made = [
         counted.counts(draft, found, splits),
         counted.checks(found.faults, config.keep),
-        *filter(None, [counted.looks(looks, found.flagged), surface.table(clean, ())]),
+        *filter(None, [counted.looks(looks, found.flagged), surface.table(clean, (), False)]),
     ]
     if choices:
         agreed = validation.agreement(draft.items, choices)

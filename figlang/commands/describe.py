@@ -1,4 +1,5 @@
-"""Describe a data set by counts and by rules without a model: `data=NAME split=train`.
+"""Describe a data set by counts and by rules without a model: `data=NAME`, and `split=train` for training
+items.
 
 It also counts the subjects, relations and objects of metaphors (§3.1).
 """
@@ -11,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from figlang import tables
-from figlang.config import DescribeConfig
+from figlang.config import DataConfig, DescribeConfig
 from figlang.config.entry import entry
 from figlang.errors import FiglangError
 from figlang.files import folders
@@ -30,12 +31,13 @@ MOST = 50  # an attribute with more values than this is a number or a name
 
 @entry("describe")
 def main(config: DescribeConfig) -> None:
-    split = data.load(config.split, config.data, config.paths)
+    role = config.split or _usual(config.data)
+    split = data.load(role, config.data, config.paths)
     console = Console()
-    folder = Path(config.output or Path(config.paths.runs) / "data" / f"{config.data.name}-{config.split}")
-    explained = data.task(config.data.dataset).explained(config.split, config.data)
+    folder = Path(config.output or Path(config.paths.runs) / "data" / f"{config.data.name}-{role}")
+    explained = data.task(config.data.dataset).explained(role, config.data)
     made, frequencies = [counts(split)], _frequencies(config, split)
-    if beside := surface.table(split.items, _training(config, split)):
+    if beside := surface.table(split.items, _training(config, role, split), role == "train"):
         made.append(beside)
     if frequencies is not None:
         made.append(frequencies.table)
@@ -52,6 +54,13 @@ def main(config: DescribeConfig) -> None:
     console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
     if explained is not None:
         _show([USED_BY, use(folder / f"{config.data.name}.yaml")], console)
+
+
+def _usual(settings: DataConfig) -> str:
+    """The split that is described if none is named: the evaluated one, unless only training items are
+    named."""
+    only = settings.train is not None and settings.validation is None and settings.file is None
+    return "train" if only else "validation"
 
 
 def use(document: Path) -> str:
@@ -77,9 +86,9 @@ def _frequencies(config: DescribeConfig, split: Split) -> Frequencies | None:
         return None
 
 
-def _training(config: DescribeConfig, described: Split) -> Sequence[Item]:
+def _training(config: DescribeConfig, role: str, described: Split) -> Sequence[Item]:
     """Load the training items for the frequency baseline. Empty if these are the ones that are described."""
-    if config.split == "train":
+    if role == "train":
         return ()
     try:
         train = data.load("train", config.data, config.paths)

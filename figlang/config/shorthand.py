@@ -131,9 +131,7 @@ def _with_file(root: Root, words: Sequence[str]) -> list[str]:
     files = [word for word in words if "=" not in word and word.lower().endswith(TABLES)]
     named = [word for word in words if word.startswith(("data=", "data.dataset=", "experiment="))]
     if root.schema is DescribeConfig and len(files) == 1 and not named:
-        # A table has one split, and a task of another tool has the items that it evaluates.
-        split = [] if any(word.startswith("split=") for word in words) else ["split=validation"]
-        return [*(f"data={word}" if word == files[0] else word for word in words), *split]
+        return [f"data={word}" if word == files[0] else word for word in words]
     if "data" not in root.presets or named:
         return list(words)
     given = [word.partition("=")[2].strip("'\"") for word in words if word.startswith("data.file=")]

@@ -17,9 +17,15 @@ def section(chapter: Chapter) -> Section | None:
     return None if found is None else Section("Without a model", (found,), folded=True)
 
 
-def table(items: Sequence[Item], training: Sequence[Item]) -> Table | None:
-    """The accuracy of every rule, best first; None if no item has a known answer."""
-    return _table(surface.measure(items, training), bool(training))
+def table(items: Sequence[Item], training: Sequence[Item], of_training: bool) -> Table | None:
+    """The accuracy of every rule, best first; None if no item has a known answer.
+
+    Args:
+        items: The items.
+        training: The training items; empty if they are not known.
+        of_training: Whether `items` are the training items.
+    """
+    return _table(surface.measure(items, training), bool(training) or of_training)
 
 
 def _table(found: Sequence[surface.Baseline], trained: bool) -> Table | None:

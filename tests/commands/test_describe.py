@@ -28,6 +28,10 @@ def described(monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
     describe.main()
 
 
+def without_spacy() -> None:
+    raise FiglangError("linguistic analyses need spaCy; pip install 'figlang[analysis]'")
+
+
 @pytest.mark.parametrize(("count", "most"), [(100, 100), (100, 50), (101, 7), (1000, 333), (10, 2)])
 def test_a_part_is_whole_pairs_from_all_over_the_split(count: int, most: int) -> None:
     kept = linguistic.every(items(count), most)
@@ -74,11 +78,8 @@ def test_texts_in_another_script_are_counted_without_a_parser_and_said_once(
 def test_without_a_parser_the_counts_are_there_and_the_reason_is_said_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def missing() -> None:
-        raise FiglangError("linguistic analyses need spaCy; pip install 'figlang[analysis]'")
-
-    monkeypatch.setattr(segments, "parser", missing)
-    described(monkeypatch, "data=figqa_sample", f"output={tmp_path}/out")
+    monkeypatch.setattr(segments, "parser", without_spacy)
+    described(monkeypatch, "data=figqa_sample", "split=train", f"output={tmp_path}/out")
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == [
         "without the counts of parts of texts: linguistic analyses need spaCy; "
         "pip install 'figlang[analysis]'"
@@ -93,7 +94,7 @@ def test_no_more_items_are_parsed_than_asked_for(monkeypatch: pytest.MonkeyPatch
         "frequencies",
         lambda rows: seen.append(len(rows)) or {"subject": {"day": 1}, "object": {"stone": 1}},
     )
-    described(monkeypatch, "data=figqa_sample", "parsed=100", f"output={tmp_path}/out")
+    described(monkeypatch, "data=figqa_sample", "split=train", "parsed=100", f"output={tmp_path}/out")
     assert 33 <= seen[0] <= 100
     said = (tmp_path / "out" / "segments.md").read_text(encoding="utf-8")
     assert f"Only {seen[0]} of 560 items were parsed" in said
@@ -141,3 +142,35 @@ def test_texts_in_which_the_parser_finds_little_are_not_set_beside_the_papers_co
 def test_other_warnings_about_figures_are_not_swallowed() -> None:
     with pytest.warns(UserWarning, match="tight layout"), drawing.letters_without_font():
         warnings.warn("tight layout is off", UserWarning, stacklevel=1)
+
+
+def test_the_evaluated_items_are_described_unless_another_split_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(segments, "parser", without_spacy)
+    row = "The day was a {},It was {},It was {},0\n"
+    for name, words in (("english", ("stone", "long", "short")), ("other", ("rock", "slow", "fast"))):
+        (tmp_path / f"{name}.csv").write_text(HEADER + row.format(*words), encoding="utf-8")
+    described(monkeypatch, "data=miqa_sample", "output=miqa")  # has no training items
+    described(monkeypatch, "data=figqa_csv", "data.train=english.csv", "data.validation=other.csv")
+    described(monkeypatch, "data=figqa_csv", "data.train=english.csv")
+    said = capsys.readouterr().out
+    assert "**other of other.csv**" in said
+    assert "**english of english.csv**" in said
+    assert [path.name for path in sorted(Path("runs/data").iterdir())] == [
+        "figqa_csv-train",
+        "figqa_csv-validation",
+    ]
+
+
+def test_a_description_of_training_items_does_not_miss_the_training_items(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(segments, "parser", without_spacy)
+    described(monkeypatch, "data=miqa_sample", f"output={tmp_path}/miqa")
+    assert "Without the rule that goes by the training split: it was not read." in capsys.readouterr().out
+    described(monkeypatch, "data=figqa_sample", "split=train", f"output={tmp_path}/out")
+    said = capsys.readouterr().out
+    assert "Surface baselines" in said
+    assert "the training split" not in said

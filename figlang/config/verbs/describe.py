@@ -13,7 +13,11 @@ class DescribeConfig(Command):
     objects (Figure 1)."""
 
     data: DataConfig = field(default_factory=DataConfig)
-    split: str = option("train", "Split to describe.", ("train", "validation", "test"))
+    split: str | None = option(
+        None,
+        "Split to describe. null: validation, or train if data.train names the only file.",
+        ("train", "validation", "test"),
+    )
     parsed: int | None = option(
         8_192,
         "Largest number of items that are parsed for subjects, relations and objects. null: all items.",
