@@ -33,6 +33,8 @@ HINT = (
 )
 # Its parts are any tasks. Hydra takes only keys that a preset has, unless a word says that it may add one.
 MIX = "data.mix"
+# Lists of which a single entry means nothing: an order of classes, a pair of tags.
+WHOLE = ("nli.labels", "protocol.think_tags")
 SPLITS = {"dev": "validation", "val": "validation", "valid": "validation"}
 
 
@@ -61,7 +63,7 @@ def expanded(root: Root, words: Sequence[str], folder: Path) -> list[str]:
     several = root.together or not {"-m", "--multirun"}.isdisjoint(words)
     for name, entry in lists.of(root.schema).items():
         if name != "rename":  # each word is an entry, and its text may hold commas
-            ways[name] = partial(_listed, name, entry, several)
+            ways[name] = partial(_listed, name, entry, several and name not in WHOLE)
     if "logger" in root.presets:
         ways["logger"] = partial(_loggers, several=several)
     if "model" in root.presets:

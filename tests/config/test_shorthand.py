@@ -157,6 +157,10 @@ def test_in_a_multirun_each_entry_is_a_list_of_its_own() -> None:
     assert words("train", "-m", "also=miqa,munch") == ["-m", "also=[miqa],[munch]"]
     assert words("train", "-m", "also=[a,b],[c]") == ["-m", "also=[a,b],[c]"]
     assert words("transfer", "data.columns.attributes=a,b") == ["data.columns.attributes=[a],[b]"]
+    whole = "nli.labels=[entailment,neutral]"
+    assert words("transfer", "nli.labels=entailment,neutral") == [whole], "one class is not an order"
+    assert words("evaluate", "-m", "nli.labels=entailment,neutral") == ["-m", whole]
+    assert words("transfer", "nli.labels=[a,b],[b,a]") == ["nli.labels=[a,b],[b,a]"]
     assert words("train", "logger=csv,wandb") == ["logger=csv", "logger.also=[wandb]"]
     assert words("train", "-m", "logger=csv,wandb") == ["-m", "logger=csv,wandb"]
 
