@@ -165,12 +165,10 @@ def _write_model(
     manifest; or adapters that stand for whole networks."""
     first, start = parts.manifests[0], [config.start] if config.start else []
     way: list[Any] = [] if config.way == "mean" else [config.way, config.density]
-    narrow = [f"rank {config.rank}"] if adapters is None and config.rank is not None else []
-    words = [card.mean_of(len(config.runs), config.start, config.shares), *narrow, *map(str, way[:1])]
     told = [config.rank, *way, *start, *config.shares, *(manifest.settings for manifest in parts.manifests)]
     manifest = replace(
         first,
-        method=", ".join([first.method, *words]),
+        method=", ".join([first.method, *made_by(config, adapters is None)]),
         settings=digest(told),
         seed=first.seed if len(config.runs) == 1 else None,
     )
@@ -183,6 +181,21 @@ def _write_model(
     if adapters is not None:
         write_text(model / CONFIG_NAME, json.dumps(adapters, indent=2) + "\n")
     manifests.write(model, manifest)
+
+
+def made_by(config: AverageConfig, whole: bool) -> list[str]:
+    """The words for a mean in signatures and on cards.
+
+    Args:
+        config: The options.
+        whole: Whether whole networks were averaged, and not adapters.
+
+    Returns:
+        The shares, the rank to which whole networks were cut, and the way if it is not the mean.
+    """
+    narrow = [f"rank {config.rank}"] if whole and config.rank is not None else []
+    way = [] if config.way == "mean" else [f"{config.way} at density {config.density:g}"]
+    return [card.mean_of(len(config.runs), config.start, config.shares), *narrow, *way]
 
 
 def _below(run: Path) -> ModelConfig:

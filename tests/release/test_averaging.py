@@ -13,6 +13,7 @@ from peft.utils import CONFIG_NAME
 from peft.utils.merge_utils import dare_linear, dare_ties, ties
 from safetensors.torch import load_file, save_file
 
+from figlang.commands.average import made_by
 from figlang.commands.average import main as average_command
 from figlang.commands.release import main as release_command
 from figlang.config import AverageConfig
@@ -360,3 +361,12 @@ def test_ties_of_whole_networks_is_refused(tmp_path: Path) -> None:
         averaging.mean([tmp_path / "a", tmp_path / "b"], None, way="ties")
     with pytest.raises(FiglangError, match="leave start= out"):
         AverageConfig(runs=["a", "b"], output="c", way="dare", start=0.5)
+
+
+def test_the_words_for_a_mean_name_what_was_dropped() -> None:
+    runs = AverageConfig(runs=["a", "b"], output="c", way="ties", density=0.3)
+    assert made_by(runs, False) == ["mean of 2 seeds", "ties at density 0.3"]
+    assert made_by(AverageConfig(runs=["a", "b"], output="c", rank=8), True) == [
+        "mean of 2 seeds",
+        "rank 8",
+    ]
