@@ -161,6 +161,8 @@ def _contamination(
     folders = [*map(Path, given), *map(teacher_models.folder, networks)]
     taught = teaching.by(folders, config.paths) if folders else None
     overlaps = cleanness.search(train, splits, before or (), taught)
+    if config.method.reads_texts:
+        overlaps[cleanness.ANCHOR_DATA] = config.method.anchor_data
     if unknown := overlaps.get("teachers_unknown"):
         log.warning("contamination: %s", cleanness.not_looked_at(unknown))
     return overlaps, {} if before is None else cleanness.of_overlaps(overlaps, validation)

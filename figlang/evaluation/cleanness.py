@@ -16,6 +16,9 @@ from figlang.types import Split
 
 log = logging.getLogger("figlang")
 
+# The key of a search for the data set whose texts an anchor read. They are not searched.
+ANCHOR_DATA = "anchor_data"
+
 
 def of_checkpoint(config: EvaluateConfig, manifest: Manifest, split: Split) -> dict[str, Any]:
     """Look for the items of a split in all stages of a checkpoint's training.

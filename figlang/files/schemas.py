@@ -213,6 +213,7 @@ class Overlaps(TypedDict):
     training_items: NotRequired[Count]
     teacher_items: NotRequired[Count]
     teachers_unknown: NotRequired[list[str]]
+    anchor_data: NotRequired[str]
 
 
 @with_config(STRICT)

@@ -393,4 +393,6 @@ def _contamination(document: Mapping[str, Any], trained_on: str) -> str:
         text += (
             f"\nWhat these teachers were trained on was not looked at: {markdown_text(', '.join(unknown))}.\n"
         )
+    if anchor := overlaps.get("anchor_data"):
+        text += f"\nThe texts of {markdown_text(anchor)}, which an anchor read, were not looked at.\n"
     return text

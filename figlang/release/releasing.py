@@ -89,6 +89,8 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
             content["model"], facts, validation, "validation", content["data_name"], content["seed"]
         )
         overlaps = cleanness.search(train, splits, earlier, taught, config.n)
+        if anchor := (content.get("contamination") or {}).get(cleanness.ANCHOR_DATA):
+            overlaps[cleanness.ANCHOR_DATA] = anchor
         document: dict[str, Any] = {
             **evaluated.document(beside, cleanness.of_overlaps(overlaps, validation)),
             **{name: content[name] for name in KEPT if name in content},

@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from peft import LoraConfig, PeftModel, get_peft_model
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from figlang.commands.release import main as release_command
 from figlang.config import MethodConfig, TrainConfig
 from figlang.cpu.hasten import hasten, release
 from figlang.scoring.encode import Batch, Encoded, Encoder
@@ -177,6 +179,18 @@ def test_a_training_reads_the_texts_of_another_data_set(tmp_path: Path, more: li
     assert any("method.anchor=vectors reads" in note and "winogrande_m" in note for note in notes), notes
     manifest = json.loads((tmp_path / "near" / "model" / "figlang.json").read_text())
     assert manifest["method"].startswith("contrastive-anchored")
+
+
+def test_cards_of_a_run_and_of_its_release_say_that_texts_of_an_anchor_were_not_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert train(tmp_path, *WORDS, "peft=lora", "run=near/seed0").returncode == 0
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["release", "run=near/seed0", "name=kept", "against=[]"])
+    release_command()
+    said = "The texts of winogrande_m, which an anchor read, were not looked at."
+    for card in ("near/seed0/model/README.md", "checkpoints/kept/README.md"):
+        assert said in (tmp_path / card).read_text(encoding="utf-8"), card
 
 
 @pytest.mark.parametrize(
