@@ -4,7 +4,7 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import Field, fields, is_dataclass
 from difflib import get_close_matches
 from types import NoneType, UnionType
 from typing import Any, NoReturn, get_args, get_origin
@@ -115,7 +115,7 @@ def _for_people(message: str, words: list[str], root: Root | None) -> str:
     if "'hydra/launcher/submitit_" in message:
         return "hydra/launcher=submitit_… needs the launcher for jobs: `pip install 'figlang[slurm]'`"
     return (
-        _several_values(message)
+        _several_values(message, root)
         or _unknown_preset(message, root)
         or _other_type(message, root)
         or _unknown_key(message, root)
@@ -123,15 +123,42 @@ def _for_people(message: str, words: list[str], root: Root | None) -> str:
     )
 
 
-def _several_values(message: str) -> str | None:
+def _several_values(message: str, root: Root | None) -> str | None:
+    """The message about a value with commas. A key that does not exist is the first thing to mend. A comma
+    belongs to a name only if the option is a text."""
     several = re.search(r"Ambiguous value for argument '([^'=]+)=([^']*)'", message)
     if several is None:
         return None
     key, values = several.groups()
-    return (
-        f"{key}={values} has several values; add -m to run the command once for each; if the comma belongs "
-        f"to a name, write {shlex.quote(f'{key}={typed.text(values)}')}"
-    )
+    kind = None
+    if root is not None and key not in root.presets and re.fullmatch(r"[\w.]+", key):
+        if (spec := _spec(root.schema, key)) is None and not key.startswith("hydra."):
+            group, _, name = key.rpartition(".")
+            return _said_of_key(name, group, root.schema, root)
+        kind = None if spec is None else _kind(spec.type)
+    text = f"{key}={values} has several values; add -m to run the command once for each"
+    if kind in (KINDS[int], KINDS[float], KINDS[bool]):
+        return text
+    return f"{text}; if the comma belongs to a name, write {_quoted(f'{key}={typed.text(values)}')}"
+
+
+def _spec(section: Any, key: str) -> Field[Any] | None:
+    """The field of an option with dots in its name; None if there is none. The keys of a dictionary are not
+    looked at."""
+    spec = None
+    for part in key.split("."):
+        if (spec := next((each for each in fields(section) if each.name == part), None)) is None:
+            return None
+        inner = [kind for kind in (spec.type, *get_args(spec.type)) if is_dataclass(kind)]
+        if not inner:
+            return spec
+        section = inner[0]
+    return spec
+
+
+def _quoted(word: str) -> str:
+    """A word as a shell takes it, in double quotes if these change nothing in it."""
+    return shlex.quote(word) if re.search(r'["$`\\!]', word) else f'"{word}"'
 
 
 def _unknown_preset(message: str, root: Root | None) -> str | None:

@@ -50,4 +50,22 @@ def test_several_values_say_how_a_name_with_a_comma_is_written(
     with pytest.raises(SystemExit):
         train_command()
     said = capsys.readouterr().err
-    assert "if the comma belongs to a name, write 'run='\"'\"'runs/a,b'\"'\"''" in said
+    assert "if the comma belongs to a name, write \"run='runs/a,b'\"" in said
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("seeds=0,1", "unknown key 'seeds'; did you mean seed?"),
+        ("method.lrr=1,2", "unknown key 'lrr'; did you mean method.lr?"),
+        ("seed=0,1", "seed=0,1 has several values; add -m to run the command once for each\n"),
+        ("data.file=a,b$", """if the comma belongs to a name, write 'data.file='"'"'a,b$'"'"''"""),
+    ],
+)
+def test_a_key_that_does_not_exist_is_mended_before_its_several_values(
+    word: str, expected: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["train.py", word])
+    with pytest.raises(SystemExit):
+        train_command()
+    assert expected in capsys.readouterr().err
