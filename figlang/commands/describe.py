@@ -99,13 +99,16 @@ def _training(config: DescribeConfig, role: str, described: Split) -> Sequence[I
 
 
 def counts(split: Split) -> Table:
-    """Count items, clusters, and the items with each value of an attribute (an item may have several
-    values)."""
+    """Count items, clusters, items whose label is hidden, and the items with each value of an attribute (an
+    item may have several values)."""
     items = split.items
+    hidden = sum(item.gold is None for item in items)
     rows: list[tuple[Cell, ...]] = [
         ("items", "", len(items), ""),
         ("clusters", "", len({item.group for item in items}), ""),
     ]
+    if hidden:
+        rows.append(("hidden labels", "", hidden, f"{100 * hidden / len(items):.1f} %"))
     names = dict.fromkeys(name for item in items for name in item.attributes)
     for name in names:
         values = sorted({value for item in items for value in item.attributes.get(name, ())})

@@ -174,3 +174,19 @@ def test_a_description_of_training_items_does_not_miss_the_training_items(
     said = capsys.readouterr().out
     assert "Surface baselines" in said
     assert "the training split" not in said
+
+
+def test_hidden_labels_are_counted_and_own_items_do_not_stand_beside_the_papers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    word = segments.Word("day", "NN")
+    found = segments.Segments((word,), (word,), (word,))
+    monkeypatch.setattr(segments, "stream", lambda texts: iter(list(texts)))
+    monkeypatch.setattr(segments, "segment", lambda text: found)
+    file = tmp_path / "mine.csv"
+    file.write_text(HEADER + "A day was a stone,long,short,-1\nB day was a stone,long,low,0\n")
+    described(monkeypatch, f"data={file}", f"output={tmp_path}/out")
+    said = capsys.readouterr().out
+    assert "| hidden labels |  | 1 | 50.0 % |" in said
+    assert "| segment | different |\n" in said
+    assert "published" not in said.lower()

@@ -1,6 +1,7 @@
 """The words of Fig-QA's metaphors (Liu et al. 2022, Figure 1 and §3.1): subjects, relations and objects."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from figlang.errors import FiglangError
 from figlang.tables import Table
@@ -14,15 +15,16 @@ PUBLISHED = (
 )
 
 
-def frequencies(split: Split, most: int | None) -> Frequencies:
+def frequencies(split: Split, most: int | None, beside: bool = True) -> Frequencies:
     """How often every subject, relation and object occurs.
 
     Args:
         split: The items.
         most: The largest number of items that are parsed; None for all.
+        beside: Whether the paper's counts stand in the table.
 
     Returns:
-        The counts, with a table beside the paper's.
+        The counts.
 
     Raises:
         FiglangError: The texts are not English, or there is no parser. If an English parser finds the three
@@ -31,16 +33,19 @@ def frequencies(split: Split, most: int | None) -> Frequencies:
     if not linguistic.latin(item.context for item in split.items):
         raise FiglangError("the parser is English, and most letters of these texts are not Latin")
     parsed = split.items
-    notes: tuple[str, ...] = (PUBLISHED,)
+    notes: tuple[str, ...] = (PUBLISHED,) if beside else ()
     if most is not None and len(parsed) > most:
         parsed = linguistic.every(parsed, most)
         note = (
             f"Only {len(parsed):,} of {len(split.items):,} items were parsed, pairs from all over the "
             "split; parsed=null takes all."
         )
-        notes = (note, PUBLISHED)
+        notes = (note, *notes)
     counts = linguistic.frequencies(parsed)
-    return Frequencies(counts, different(counts, notes))
+    table = different(counts, notes)
+    if not beside:
+        table = replace(table, columns=table.columns[:-1], rows=tuple(row[:-1] for row in table.rows))
+    return Frequencies(counts, table)
 
 
 def different(counts: Mapping[str, Mapping[str, int]], notes: tuple[str, ...] = (PUBLISHED,)) -> Table:

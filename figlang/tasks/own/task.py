@@ -7,6 +7,7 @@ from typing import Any
 from figlang.config import DataConfig, PathsConfig, settings_of_data
 from figlang.errors import FiglangError
 from figlang.tasks import twins
+from figlang.tasks.figqa import describing as figqa_words
 from figlang.tasks.figqa import reading as figqa
 from figlang.tasks.figqa import rows
 from figlang.tasks.figqa.task import FigQa
@@ -14,7 +15,7 @@ from figlang.tasks.own import describing, published, reading, sources
 from figlang.tasks.own.questions import Choices
 from figlang.tasks.questions import Questions
 from figlang.tasks.reference import Comparison
-from figlang.tasks.task import Explained, Task
+from figlang.tasks.task import Explained, Frequencies, Task
 from figlang.types import Split
 
 
@@ -42,6 +43,9 @@ class OwnFiles(FigQa):
 
     def evaluated(self, data: DataConfig) -> tuple[str, ...]:
         return ("validation", "test") if data.test is not None else ("validation",)
+
+    def frequencies(self, split: Split, most: int | None) -> Frequencies | None:
+        return figqa_words.frequencies(split, most, beside=False)
 
     def published(self, content: Mapping[str, Any]) -> Sequence[Comparison]:
         # Numbers on Fig-QA say nothing about other items; a copy of its own file has them.
