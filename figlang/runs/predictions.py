@@ -11,6 +11,7 @@ from typing import Any
 from figlang.errors import FiglangError, NonFiniteError
 from figlang.files import stored
 from figlang.files.whole import write_lines
+from figlang.runs import unfinished
 from figlang.text.amounts import counted
 from figlang.types import Prediction
 
@@ -117,6 +118,8 @@ def _remedy(path: Path) -> str:
     beside = path.parent
     if not beside.is_dir():
         return WRITES
+    if path.name == FORWARD and (resumes := unfinished.resumed(beside)) is not None:
+        return f"{beside} is an unfinished run; {resumes}"
     names = sorted(each.name for each in beside.iterdir() if (each / FORWARD).is_file())
     if path.name == FORWARD and names:
         some = " ".join([*(str(beside / name) for name in names[:2]), *(["…"] if names[2:] else [])])

@@ -41,6 +41,21 @@ def file_of(folder: Path) -> str | None:
     return stored.text(path, "overwrite=true starts the run again") if path.is_file() else None
 
 
+def resumed(folder: Path) -> str | None:
+    """How an unfinished run is resumed; None if the folder is not one.
+
+    Args:
+        folder: A run folder, or any other folder.
+    """
+    if not (folder / "recipe.json").is_file() or (folder / "metrics.json").is_file():
+        return None
+    try:
+        command = (folder / COMMAND).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):  # of an earlier version
+        command = ""
+    return f"it is resumed by: {command}" if command else "the command that began it resumes it"
+
+
 def check(source: str) -> None:
     """Refuse to evaluate a run that is not finished.
 
@@ -51,15 +66,8 @@ def check(source: str) -> None:
         FiglangError: It is an unfinished run. It gives the command that resumes it.
     """
     folder = Path(source).expanduser()
-    if source.startswith(PACKAGE) or not (folder / "recipe.json").is_file():
+    if source.startswith(PACKAGE) or (resumes := resumed(folder)) is None:
         return
-    if (folder / "metrics.json").is_file():
-        return
-    try:
-        command = (folder / COMMAND).read_text(encoding="utf-8").strip()
-    except (OSError, ValueError):  # of an earlier version
-        command = ""
-    resumes = f"it is resumed by: {command}" if command else "the command that began it resumes it"
     if (folder / BEST).is_file():
         best = "epoch=best evaluates its best weights so far"
     else:

@@ -41,3 +41,11 @@ def test_a_folder_of_seeds_is_answered_with_the_seeds(tmp_path: Path) -> None:
         f"no predictions file {tmp_path}/predictions.jsonl; the folder holds 3 results; name each of them: "
         f"{tmp_path}/seed0 {tmp_path}/seed1 …"
     )
+
+
+def test_an_unfinished_run_is_answered_with_the_command_that_resumes_it(tmp_path: Path) -> None:
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "recipe.json").write_text("{}")
+    (tmp_path / "checkpoints" / "command.txt").write_text("figlang train seed=1\n")
+    with pytest.raises(FiglangError, match=r"is an unfinished run; it is resumed by: figlang train seed=1$"):
+        read_predictions(tmp_path / "predictions.jsonl")
