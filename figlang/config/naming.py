@@ -83,7 +83,18 @@ def name_data(data: DataConfig, given: Given) -> None:
 
 def _name_model(model: ModelConfig, given: Given) -> None:
     if "model.name_or_path" in given.names and "model.name" not in given.names:
-        parts = [part for part in model.name_or_path.removesuffix("/model").split("/") if part]
-        if parts:
-            model.name = "-".join(parts[-2:] if re.fullmatch(r"seed\d+", parts[-1]) else parts[-1:])
-            plain("model.", name=model.name)
+        model.name = of_folder(model.name_or_path) or model.name
+        plain("model.", name=model.name)
+
+
+def of_folder(folder: str) -> str:
+    """The name of a model that is called after its folder or its id on a hub.
+
+    Args:
+        folder: The folder of a model or of a run, or an id.
+
+    Returns:
+        The last part of it, for the seed of a recipe the last two. Empty if it has none.
+    """
+    parts = [part for part in folder.removesuffix("/model").split("/") if part]
+    return "-".join(parts[-2:] if re.fullmatch(r"seed\d+", "".join(parts[-1:])) else parts[-1:])

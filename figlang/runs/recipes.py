@@ -1,9 +1,11 @@
 """What made an evaluation: its recipe, in which seeds are alike, also after trainings of several stages."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from figlang.config import naming
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.files import stored
@@ -39,20 +41,20 @@ def identified(folder: Path, content: Mapping[str, Any]) -> tuple[str, dict[str,
     found = digest([facts, recipe, *about]), names.flat(recipe["settings"])
     if (both := _lineage(run, own)) is None:
         return *found, None
-    facts["model"] = of_all_seeds(str(facts.get("model")), seed)
+    facts["model"] = both["settings"]["model"]["name"]
     if facts.get("base") == own["settings"]["model"]["name_or_path"]:
         del facts["base"]  # a whole network that was trained further
     return *found, digest([facts, both, *about])
 
 
 def of_all_seeds(name: str, seed: int | None) -> str:
-    """The name of a model that was called after a run, without the seed of the run.
+    """The name of one of several seeds, if each is called after its folder, without the seed.
 
     Args:
-        name: The name, for example `release_minilm-seed1`.
+        name: The name, for example `release_minilm-seed1` or `anchored1`.
         seed: The seed of the run.
     """
-    return name.removesuffix(f"-seed{seed}")
+    return re.sub(rf"[-_.]?(seed)?{seed}$", "", name) or name
 
 
 def _lineage(run: Path, recipe: dict[str, Any]) -> dict[str, Any] | None:
@@ -71,8 +73,9 @@ def _lineage(run: Path, recipe: dict[str, Any]) -> dict[str, Any] | None:
     if before["settings"].get("seed") != seed:
         return None
     both = origins.without_seed(recipe)
-    model = {name: value for name, value in both["settings"]["model"].items() if name != "name_or_path"}
-    model["name"] = of_all_seeds(str(model.get("name")), seed)
+    model = dict(both["settings"]["model"])
+    if naming.of_folder(model.pop("name_or_path")) == model["name"]:
+        model["name"] = None  # its folder's name may hold the seed in any form
     both["settings"]["model"] = model
     return {**both, "start": _lineage(began, before) or origins.without_seed(before)}
 

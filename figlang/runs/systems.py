@@ -234,8 +234,8 @@ def _joined(groups: Sequence[list[System]]) -> list[list[System]]:
 
 
 def _shown(members: Sequence[System]) -> System:
-    """The first member of a pool. Of several, its folder is the one in which all lie, if there is one. It has
-    the name of the recipe if theirs are those of their seeds."""
+    """The first member of a pool. Of several, its folder is the one in which all lie, if there is one. If
+    their names are those of their folders, it has the name of the recipe."""
     first, above = members[0], {member.folder.parent for member in members}
     if len({str(member.content.get("model")) for member in members}) > 1:
         model = recipes.of_all_seeds(str(first.content.get("model")), first.seed)

@@ -48,6 +48,13 @@ def test_seeds_that_began_from_seeds_of_another_recipe_are_one_recipe(
         call(monkeypatch, evaluate_command, *words)
     elsewhere = systems.read(["results/0", "results/1"])
     assert [pool.name for pool in systems.pooled(elsewhere)] == ["first, 2 seeds"]
+    # Folders may have other names.
+    for seed in (0, 1):
+        shutil.copytree(f"first/seed{seed}", f"start_{seed}")
+        on = [f"model.name_or_path=start_{seed}", "model.init=pretrained"]
+        call(monkeypatch, train_command, *fast, *on, f"seed={seed}", f"run=other{seed}")
+    others = systems.read(["other0", "other1"])
+    assert [pool.name for pool in systems.pooled(others)] == ["start, 2 seeds"]
     # Two seeds from one start are of one recipe, and so are a seed from the same start and these.
     assert [pool.name for pool in systems.pooled(read[1:])] == ["first-seed1, 2 seeds"]
     assert [len(pool.systems) for pool in systems.pooled(read)] == [1, 2]
