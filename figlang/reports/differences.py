@@ -202,8 +202,8 @@ def of_single_weights(pools: Sequence[Pool]) -> list[str]:
     if not single:
         return []
     which = "; ".join(single) if len(single) <= LISTED else counted(len(single), "system")
-    several = f"{form(len(single), 'A single set', 'Single sets')} of weights: {which}."
-    return [f"{several} Their intervals and p are about these weights and not about other seeds."]
+    what = form(len(single), "A single set of weights", "Single sets of weights")
+    return [f"{what}: {which}. Intervals and p are about these weights and not about other seeds."]
 
 
 def _trained(pools: Sequence[Pool]) -> list[str]:

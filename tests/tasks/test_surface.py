@@ -106,8 +106,8 @@ def test_words_are_those_of_unicode(text: str, words: set[str]) -> None:
 
 
 def test_without_labels_there_is_no_table() -> None:
-    assert shown.table([ITEMS[4]], ()) is None
-    assert shown.table([], ()) is None
+    assert shown.table([ITEMS[4]], (), False) is None
+    assert shown.table([], (), False) is None
 
 
 def test_a_report_has_the_baselines_of_its_items(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_report_has_the_baselines_of_its_items(tmp_path: Path) -> None:
     page = report(tmp_path / "out", run(tmp_path / "one", split, 4))
     assert "Surface baselines" in page
     training = load("train", DataConfig(root="package:figlang/samples"), PathsConfig()).items
-    made = shown.table(split.items, training)
+    made = shown.table(split.items, training, False)
     assert made is not None
     assert (tmp_path / "out" / "tables" / "surface.md").read_text(encoding="utf-8").strip() == markdown(
         made
