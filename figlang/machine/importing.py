@@ -25,6 +25,8 @@ def imported(name: str) -> ModuleType:
     Args:
         name: The full name of the module.
     """
+    if name in sys.modules:  # a second run of a process must not keep the garbage of the first one
+        return import_module(name)
     with uncollected(), _listed_once(), unadvised():
         try:
             return import_module(name)

@@ -183,6 +183,7 @@ def test_a_command_replaces_its_own_requests_and_those_that_are_answered(tmp_pat
     assert len(path.read_text().splitlines()) == 1
 
 
+@pytest.mark.faults
 def test_two_commands_at_once(tmp_path: Path) -> None:
     whole = [Call("chat/completions", {"model": "m", "n": number}) for number in range(3000)]
     parts = [whole[:1500], whole[1500:]]

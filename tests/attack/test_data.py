@@ -168,11 +168,11 @@ def _warm() -> None:
     preload(*MODULES)
 
 
-@pytest.mark.parametrize("attack", cases(own(), every=30))
+@pytest.mark.parametrize("attack", cases(own()))
 def test_an_own_table(tmp_path: Path, attack: Attack) -> None:
     check(tmp_path / "home", attack)
 
 
-@pytest.mark.parametrize("attack", cases(benchmarks(), every=40))
+@pytest.mark.parametrize("attack", cases(benchmarks()))
 def test_files_of_a_benchmark(tmp_path: Path, attack: Attack) -> None:
     check(tmp_path / "home", attack)

@@ -34,6 +34,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.every
 def test_an_evaluation_loads_no_library_of_trainings(finished: Path) -> None:
     words = ["checkpoint=run", "data=figqa_sample", "data.limit=10", "output=out"]
     assert loaded(finished, str(ROOT / "evaluate.py"), *words) == []

@@ -169,6 +169,7 @@ def test_several_seeds_are_summarised_and_finished_ones_skipped(tmp_path: Path) 
     assert all(path.stat().st_mtime_ns == stamp for path, stamp in stamps.items())
 
 
+@pytest.mark.faults
 def test_a_killed_run_ends_bit_for_bit_as_an_uninterrupted_one(tmp_path: Path) -> None:
     settings = ["method.epochs=6", "data.limit=128", "method.lr=0.001"]
     assert train(tmp_path, "run=whole", *settings).returncode == 0

@@ -29,7 +29,7 @@ def command(monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
     train_command()
 
 
-@pytest.fixture(scope="module", params=sorted(FORMATS))
+@pytest.fixture(scope="module", params=sampled(sorted(FORMATS), "pair"))
 def earlier(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, list[str]]:

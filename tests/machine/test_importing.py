@@ -36,6 +36,7 @@ def listed(way: str) -> list[object]:
     return found
 
 
+@pytest.mark.every
 def test_transformers_reads_the_files_of_its_models_once_and_knows_the_same_classes() -> None:
     read, *ours = listed("ours")
     twice, *theirs = listed("theirs")
@@ -89,6 +90,12 @@ def test_garbage_is_collected_again_afterwards(before: bool) -> None:
         assert gc.isenabled() is before
     finally:
         gc.enable()
+
+
+def test_a_second_run_of_a_process_keeps_no_garbage_of_the_first_one() -> None:
+    before = gc.get_freeze_count()
+    assert imported("json") is json
+    assert gc.get_freeze_count() == before
 
 
 def test_advice_about_notebooks_is_ignored_while_libraries_are_imported_and_no_filter_stays() -> None:

@@ -29,7 +29,7 @@ from figlang.scoring.wording import Wording
 from figlang.types import Item, Prediction
 from tests.causal_models import network
 
-FEW, MANY = 500, 2500
+FEW, MANY = 250, 1250
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ COMMON = [*TINY, "model.init=pretrained", "method.lr=0.001", "data.limit=61", "m
 ZERO = ["deepspeed_1", "deepspeed_2", "deepspeed_2_offload", "deepspeed_3"]
 NEEDED = pytest.mark.skipif(find_spec("deepspeed") is None, reason="needs figlang[deepspeed]")
 STRATEGIES = [
-    "ddp",
+    pytest.param("ddp", marks=pytest.mark.every),  # `make test-wheel` trains by it too
     pytest.param("fsdp", marks=pytest.mark.every),
     *(pytest.param(name, marks=[NEEDED, pytest.mark.slow]) for name in ZERO),
 ]

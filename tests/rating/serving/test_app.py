@@ -14,6 +14,7 @@ from figlang.rating.serving import app
 from figlang.rating.serving.order import CHECK
 from tests.needing import needs
 from tests.rating.serving.served import Client, Served, served
+from tests.sampled import sampled
 
 needs("starlette", "needs starlette and uvicorn (figlang[people])")
 needs("krippendorff", "needs the package krippendorff (figlang[ratings])")
@@ -205,19 +206,20 @@ def test_a_port_that_is_taken_is_named(server: Served, folder: Path) -> None:
         Served(words, folder)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["folder=nothing", "raters=[ann]"], "nothing has no sheet and no study; give answers by runs="),
-        (["folder=nothing", "raters=[ann]", "texts=[none.csv]"], "none.csv"),
-        (
-            ["folder=nothing", "export=true"],
-            "nothing/study.json is missing or damaged; give the folder of a study",
-        ),
-        (["texts=[t.csv]", "folder=nobody"], "nobody rates yet; give raters="),
-        ([*WORDS[:-1], "folder=s3", "instructions=no.txt"], "instructions=no.txt cannot be read"),
-    ],
-)
+NO_SHEET = (["folder=nothing", "raters=[ann]"], "nothing has no sheet and no study; give answers by runs=")
+UNSERVED = [
+    NO_SHEET,
+    (["folder=nothing", "raters=[ann]", "texts=[none.csv]"], "none.csv"),
+    (
+        ["folder=nothing", "export=true"],
+        "nothing/study.json is missing or damaged; give the folder of a study",
+    ),
+    (["texts=[t.csv]", "folder=nobody"], "nobody rates yet; give raters="),
+    ([*WORDS[:-1], "folder=s3", "instructions=no.txt"], "instructions=no.txt cannot be read"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), sampled(UNSERVED, NO_SHEET))
 def test_what_cannot_be_served_is_one_line(folder: Path, words: list[str], message: str) -> None:
     with pytest.raises(AssertionError, match=message) as said:
         Served(words, folder)
