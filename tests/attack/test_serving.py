@@ -215,6 +215,7 @@ def test_exports_do_not_leave_their_folder(tmp_path: Path, study: Path) -> None:
     assert not list((home / "outside").iterdir())
 
 
+@pytest.mark.faults
 def test_two_servers_do_not_share_a_study(tmp_path: Path, study: Path) -> None:
     home = Path(shutil.copytree(study, tmp_path / "home"))
     with served(["folder=s", "port=0"], home):

@@ -33,6 +33,7 @@ def folders(home: Path) -> list[Path]:
     return sorted(of_recipe.glob("seed*"))
 
 
+@pytest.mark.every
 def test_each_run_is_as_if_alone_and_an_error_names_its_run(tmp_path: Path) -> None:
     alone, beside = tmp_path / "alone", tmp_path / "beside"
     for home in (alone, beside):

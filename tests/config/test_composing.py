@@ -232,20 +232,28 @@ COMMON = (
 )
 # With debug=fast, presets that differ in nothing else are the same training.
 DIFFERENT = list({said_to_a_tiny_network(name): name for name in reversed(TRAINED)}.values())
-MIXED = [
+MIXED = sampled(
+    [
+        "method.format=joint",
+        "model=bert method.max_tokens=200",
+        "model=roberta peft=lora",
+        "model=minilm peft=lora",
+        "model=minilm method.selection=heldout",
+        "model=smollm2 peft=lora method.direction=both peft.target_modules=auto",
+        "model=smollm2 peft=dora peft.merge=true",
+        "model=minilm peft=rslora method.format=pair peft.merge=true",
+        "method=nli data=snli peft=lora",
+        "model=gpt2 method=lm",
+        "model=gpt_neo method=lm method.text=legacy method.selection=validation",
+        "model=llama scoring=pmi method.max_tokens=200",
+    ],
     "method.format=joint",
-    "model=bert method.max_tokens=200",
-    "model=roberta peft=lora",
-    "model=minilm peft=lora",
     "model=minilm method.selection=heldout",
     "model=smollm2 peft=lora method.direction=both peft.target_modules=auto",
-    "model=smollm2 peft=dora peft.merge=true",
     "model=minilm peft=rslora method.format=pair peft.merge=true",
     "method=nli data=snli peft=lora",
-    "model=gpt2 method=lm",
     "model=gpt_neo method=lm method.text=legacy method.selection=validation",
-    "model=llama scoring=pmi method.max_tokens=200",
-]
+)
 
 
 @pytest.mark.parametrize(

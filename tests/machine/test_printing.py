@@ -38,6 +38,7 @@ def test_what_a_user_chose_for_such_characters_stays(tmp_path: Path) -> None:
     assert python(tmp_path, "-c", code, PYTHONIOENCODING="ascii:xmlcharrefreplace").stdout == "&#8211;\n"
 
 
+@pytest.mark.every
 def test_an_evaluation_in_ascii_is_whole_and_a_pipe_gets_no_bar(tmp_path: Path) -> None:
     words = [str(ROOT / "evaluate.py"), "model=minilm", "model.init=tiny", "data.limit=10"]
     ended = python(tmp_path, *words, PYTHONIOENCODING="ascii", NO_COLOR="1", TERM="xterm-256color")

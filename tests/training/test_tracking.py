@@ -138,6 +138,7 @@ def test_a_run_that_goes_on_keeps_its_id(logged: Path, monkeypatch: pytest.Monke
     assert {folder.name.rpartition("-")[2] for folder in folders} == {identity}
 
 
+@pytest.mark.every
 def test_a_client_started_from_another_folder_finds_a_relative_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
