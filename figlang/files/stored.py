@@ -19,7 +19,7 @@ from pydantic_core import from_json
 from figlang.errors import FiglangError, one_line
 from figlang.files import schemas
 
-# The safe loader that is not written in Python reads ten times as fast. PyYAML may be built without it.
+# The safe loader that is not written in Python reads seven times as fast. PyYAML may be built without it.
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 PREDICTION = TypeAdapter(schemas.PredictionRow)
 MEASURED = TypeAdapter(schemas.MeasuredRow)
