@@ -123,7 +123,7 @@ def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # The words after each verb, and files that it leaves. {0} and {1} are the runs of two seeds.
-ANSWERS = "runs/evaluations/smollm2/miqa_sample-answers-data.limit_4-model.init_tiny"
+ANSWERS = "runs/evaluations/smollm2-tiny/miqa_sample-answers-data.limit_4-model.init_tiny"
 ON_CPU = ["trainer=cpu", "trainer.progress=false"]
 FEW = " ".join(["data.limit=4", *ON_CPU])
 EACH = {

@@ -13,7 +13,7 @@ from docs.making.rows import ROOT
 from figlang.errors import FiglangError
 
 PICTURE = ROOT / "docs" / "images" / "report.png"
-SHOWN = ("smollm2-multitask", "smollm2-figqa-large", "minilm-figqa-large", "smollm2-figqa-large-lm")
+SHOWN = ("mpnet-figqa-large", "smollm2-figqa-pmi", "minilm-figqa-distilled", "smollm2-figqa-large-lm")
 SIZE = "1180,900"
 
 

@@ -295,7 +295,7 @@ def open_model(
     Example:
         >>> import figlang
         >>> figlang.open_model("smollm2", init="tiny")
-        Model smollm2, read as causal
+        Model smollm2-tiny, read as causal
     """
     _check_effect(words, OF_ITEMS)
     named_by = named(str(source), options)

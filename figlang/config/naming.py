@@ -82,9 +82,14 @@ def name_data(data: DataConfig, given: Given) -> None:
 
 
 def _name_model(model: ModelConfig, given: Given) -> None:
-    if "model.name_or_path" in given.names and "model.name" not in given.names:
+    """Call a model by its folder, in place, and a tiny random network by a name that no model has."""
+    if "model.name" in given.names:
+        return
+    if "model.name_or_path" in given.names:
         model.name = of_folder(model.name_or_path) or model.name
         plain("model.", name=model.name)
+    if model.init == "tiny":
+        model.name += "-tiny"
 
 
 def of_folder(folder: str) -> str:

@@ -6,8 +6,8 @@ from figlang.reports import people, unread
 from figlang.reports.parts import Chapter
 from figlang.reports.ranked import Line, ordered
 from figlang.reports.terminal import TITLES
+from figlang.statistics import comparison
 from figlang.statistics.clustered import LEVEL
-from figlang.statistics.comparison import mean_accuracy
 from figlang.statistics.metrics import Estimate
 from figlang.tables import Mean, p_value, text
 from figlang.text.amounts import counted
@@ -32,16 +32,22 @@ def sentences(chapter: Chapter, lines: Sequence[Line]) -> list[str]:
 
 
 def _best(systems: Sequence[Line]) -> str:
-    best = systems[0]
+    best, count = systems[0], len(systems)
     share = best.marks[METRIC]
     value, _, interval = text(share).partition(" (")
+    alone = ")." if count == 1 else ", not corrected)."
     sentence = f"{best.name} has {value} % of the items right"
-    sentence += f" (95 % interval {interval}." if interval else "."
+    sentence += f" (95 % interval {interval.removesuffix(')')}{alone}" if interval else "."
     if isinstance(share, Estimate) and share.chance is not None and share.p is not None:
+        # The best of several is above chance more often than one that was named before.
+        shares = [one.marks.get(METRIC) for one in systems]
+        tested = [one.p for one in shares if isinstance(one, Estimate) and one.p is not None]
+        p = comparison.holm(tested)[0]
         known = "above chance" if share.value > share.chance else "below chance"
-        sure = known if share.p < LEVEL else "not told from chance"
-        sentence += f" Chance is {100 * share.chance:.1f}: it is {sure} (p {_p(share.p)})."
-    return sentence if len(systems) == 1 else f"Best of {len(systems)}: {sentence}"
+        sure = known if p < LEVEL else "not told from chance"
+        corrected = "" if len(tested) == 1 else f" after Holm's correction for {len(tested):,} systems"
+        sentence += f" Chance is {100 * share.chance:.1f}: it is {sure} (p {_p(p)}{corrected})."
+    return sentence if count == 1 else f"Best of {count}: {sentence}"
 
 
 def _next(chapter: Chapter, systems: Sequence[Line]) -> str:
@@ -95,7 +101,7 @@ def _asked(chapter: Chapter, best: Line, line: Line) -> list[str]:
     """People who answered these items, and the best system on the items that they answered."""
     asked = people.answered(chapter)
     (pool,) = (pool for pool in chapter.pools if pool.name == best.name)
-    its = mean_accuracy([[row for row in run if row.id in asked] for run in pool.runs])
+    its = comparison.mean_accuracy([[row for row in run if row.id in asked] for run in pool.runs])
     theirs = line.marks[METRIC].value
     who = line.name.removeprefix("people").lstrip(", ")
     sentence = (

@@ -81,6 +81,18 @@ def test_one_network_serves_every_scoring() -> None:
     assert list(chosen) == list(encoder.predict(items))
 
 
+@pytest.mark.parametrize(
+    ("preset", "scoring"), [("minilm", None), ("smollm2", None), ("roberta", "pll"), ("nli_roberta", "nli")]
+)
+def test_a_tiny_random_network_does_not_have_the_name_of_the_model(preset: str, scoring: str | None) -> None:
+    model = figlang.open_model(preset, init="tiny")
+    found = model.predict(figlang.load("figqa_sample", limit=2), scoring=scoring)
+    assert model.name.endswith("-tiny")
+    assert f"|model:{model.name}|" in str(found.signature)
+    assert found.document["model"] == model.name
+    assert figlang.open_model(preset, init="tiny", name="mine").name == "mine"
+
+
 def test_nothing_is_printed_or_written_and_the_caller_draws_what_it_would_have_drawn(tmp_path: Path) -> None:
     code = (
         "import random, numpy, torch, logging, warnings, figlang\n"
@@ -114,7 +126,7 @@ def test_nothing_is_printed_or_written_and_the_caller_draws_what_it_would_have_d
 
 def test_warnings_of_figlang_are_notes_of_the_result(capfd: pytest.CaptureFixture[str]) -> None:
     found = figlang.open_model("minilm", init="tiny").predict(figlang.load("figqa_sample", limit=2))
-    assert "the tokenizer of minilm does not know the script" in found.notes[0]
+    assert "the tokenizer of minilm-tiny does not know the script" in found.notes[0]
     assert capfd.readouterr() == ("", "")
 
 
@@ -244,7 +256,7 @@ def test_a_run_and_its_checkpoint_are_opened_by_their_folder(tmp_path: Path) -> 
     items = figlang.load("figqa_sample", limit=32)
     for folder in ("run", "run/model"):
         model = figlang.open_model(tmp_path / folder, device="cpu")  # where it was trained
-        assert model.name == "minilm"
+        assert model.name == "minilm-tiny"
         assert list(model.predict(items)) == list(figlang.Predictions.read(tmp_path / "run"))
     with pytest.raises(FiglangError, match="brings its own model"):
         figlang.open_model(tmp_path / "run", dtype="bfloat16")

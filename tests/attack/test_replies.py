@@ -11,6 +11,7 @@ import pytest
 
 from figlang.commands.evaluate import main as evaluate_command
 from tests.needing import needs
+from tests.sampled import sampled
 from tests.stub_server import MODEL, Stub, serving
 
 needs("openai", "needs the extra `served`")
@@ -110,7 +111,7 @@ def rows(home: Path, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (home / "out" / name).read_text().splitlines()]
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", sampled(PROTOCOLS, "letter", "cot"))
 def test_a_reply_without_an_option_is_never_a_choice(tmp_path: Path, protocol: str) -> None:
     said = iter(SAID * 20)
     with serving(Stub(completes=False)) as stub:

@@ -78,6 +78,7 @@ def test_two_trials_of_a_sweep_file_and_on(
     assert again[2].params not in [trial.params for trial in done]
 
 
+@pytest.mark.every
 def test_a_trial_that_was_killed_goes_on_in_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,7 +110,9 @@ def test_a_trial_that_was_killed_goes_on_in_its_folder(
         search(tmp_path, monkeypatch, "method.lr=1e-4,3e-4", *words[:1], *words[2:])
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("number", "code"), sampled([(signal.SIGTERM, 143), (signal.SIGINT, 130)], (signal.SIGTERM, 143))
+)
 def test_a_search_that_is_asked_to_stop_stops_and_goes_on_in_the_same_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: int
 ) -> None:
@@ -129,6 +132,7 @@ def test_a_search_that_is_asked_to_stop_stops_and_goes_on_in_the_same_trial(
     assert [trial.state.name for trial in trials(tmp_path, "search")] == ["COMPLETE", "COMPLETE"]
 
 
+@pytest.mark.every
 def test_a_trial_that_fails_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = [
         "method.selection=heldout",
@@ -217,6 +221,7 @@ def test_sweeps_are_over_the_published_values() -> None:
     assert (min(lm), max(lm), min(mlm), max(mlm)) == (1e-5, 5e-5, 5e-6, 2e-5)
 
 
+@pytest.mark.every
 def test_seeds_are_not_searched_but_averaged_within_a_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

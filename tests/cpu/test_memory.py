@@ -55,6 +55,7 @@ print(full - idle, idle - resident(), all(block == b"x" * 2**16 for block in kep
     assert whole == "True"
 
 
+@pytest.mark.every
 def test_products_of_ever_new_shapes_leave_no_code_behind() -> None:
     program = """
 import ctypes, sys, torch

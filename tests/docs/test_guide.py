@@ -6,11 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.running import ROOT
 
 GUIDE = ROOT / "docs" / "guides" / "python.md"
 
 
+@pytest.mark.every
 def test_the_blocks_of_the_guide_run_one_after_the_other_and_say_nothing_else(tmp_path: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), flags=re.DOTALL)
     assert len(blocks) >= 6

@@ -115,7 +115,11 @@ def causal(tmp_path: Path) -> list[str]:
 # 27 items: 13 pairs and an item alone, so the processes get 14 and 13. The examples are drawn once for the
 # whole split and leave out all its metaphors, those of the other process too.
 @pytest.mark.parametrize(
-    "start", [by_this_process_and_another, pytest.param(by_torchrun, marks=pytest.mark.slow)]
+    "start",
+    [
+        pytest.param(by_this_process_and_another, marks=pytest.mark.every),
+        pytest.param(by_torchrun, marks=pytest.mark.slow),
+    ],
 )
 def test_two_processes_give_the_numbers_of_one(
     tmp_path: Path, causal: list[str], monkeypatch: pytest.MonkeyPatch, start: Callable[..., None]

@@ -73,8 +73,8 @@ def raising(error: Exception) -> Any:
     ("words", "step", "asked", "code"),
     [
         pytest.param([], 8, signal.SIGTERM, 143, marks=pytest.mark.every),
-        ([], 6, signal.SIGTERM, 143),
-        (["peft=lora"], 3, signal.SIGTERM, 143),
+        pytest.param([], 6, signal.SIGTERM, 143, marks=pytest.mark.every),
+        pytest.param(["peft=lora"], 3, signal.SIGTERM, 143, marks=pytest.mark.every),
         (CONTINUED, 8, signal.SIGTERM, 143),
         pytest.param([], 6, signal.SIGINT, 130, marks=pytest.mark.every),
     ],

@@ -21,6 +21,7 @@ from figlang.scoring.head import pool, scorer
 from figlang.types import COSINE_OF_MEANS, POOLINGS, Item, SentenceVectors
 from tests import cards, running
 from tests.models.test_checkpoint import DOCUMENT, ITEM, TEXTS
+from tests.sampled import sampled
 
 LIBRARY = "sentence_transformers.models"
 MPNET = os.environ.get("FIGLANG_MPNET", "")  # a folder of all-mpnet-base-v2
@@ -134,7 +135,7 @@ def test_a_vector_by_hand(mode: str) -> None:
     assert pool(states, torch.tensor([[1, 1, 0]]), mode)[0].tolist() == pytest.approx(by_hand[mode])
 
 
-@pytest.mark.parametrize("case", ["joined", "dot"])
+@pytest.mark.parametrize("case", sampled(["joined", "dot"], "joined"))
 def test_a_run_keeps_the_way_of_its_folder_and_its_card_says_it(case: str, tmp_path: Path) -> None:
     path = folder(tmp_path / "st", **CASES[case])
     ended = running.run(

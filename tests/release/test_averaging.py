@@ -248,6 +248,7 @@ def test_seeds_that_are_each_averaged_with_their_start_are_released_as_one_recip
     assert "start=0.5" in card
 
 
+@pytest.mark.every
 def test_a_mean_is_released_from_another_folder_than_that_of_its_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -292,6 +293,7 @@ def test_adapters_over_a_network_as_it_comes_shrink(
     assert "LoRA adapters without a head" in capsys.readouterr().err
 
 
+@pytest.mark.every
 def test_new_adapters_over_a_run_of_whole_weights_shrink_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,7 @@ def test_runs_of_two_recipes_with_shares_become_one_that_can_be_released(
     assert "is a mean of several recipes and has no seeds; leave seeds= out" in capsys.readouterr().err
 
 
+@pytest.mark.every
 def test_a_share_of_one_run_is_that_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [str(tmp_path / "seed0"), str(tmp_path / "seed1")]
     for seed, run in enumerate(runs):

@@ -28,6 +28,7 @@ def test_the_best_of_several_is_set_beside_the_next_and_people(tmp_path: Path, s
     chapter = Chapter("t", pools(tmp_path, sample, 2, 9, 8), {})
     best, second, people = verdict.sentences(chapter, overview.lines(chapter))
     assert best.startswith("Best of 3: tiny, p9 has ")
+    assert ", not corrected). Chance is 50.0: it is above chance (p < 0.001 after Holm's correction" in best
     assert "ahead of tiny, p8 (95 % interval -" in second
     assert "; that may be chance (p = " in second
     assert second.endswith("1 of the others cannot be told from it.")
@@ -70,6 +71,18 @@ def test_the_interval_beside_a_corrected_p_says_that_it_is_not_corrected(
     alone = verdict.sentences(two, overview.lines(two))[1]
     assert "corrected" not in alone, "there is one comparison"
     assert "this is more than chance explains (p < 0.001)" in alone
+
+
+def test_the_best_of_many_guessers_is_not_above_chance(tmp_path: Path, sample: Split) -> None:
+    """Each is tested against chance, so the best of them is so by chance more often than 5 %."""
+    chapter = Chapter("t", pools(tmp_path, sample, 2, 9, 8), {})
+    lines = []
+    for p, line in zip((0.03, 0.6, 0.5), overview.lines(chapter), strict=False):
+        share = replace(line.marks["accuracy"], p=p)
+        lines.append(replace(line, marks={**line.marks, "accuracy": share}))
+    lines[0] = replace(lines[0], marks={"accuracy": replace(lines[0].marks["accuracy"], value=0.99)})
+    best = verdict.sentences(chapter, lines)[0]
+    assert "it is not told from chance (p = 0.090 after Holm's correction for 3 systems)." in best
 
 
 def test_people_with_as_many_right_have_not_less(tmp_path: Path, sample: Split) -> None:

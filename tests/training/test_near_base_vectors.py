@@ -24,6 +24,7 @@ from figlang.training.cross_entropy import CrossEntropyModule
 from figlang.training.near_base import turned
 from figlang.training.step_wide import StepWideModule
 from tests.running import train
+from tests.sampled import sampled
 from tests.training.test_cross_entropy_shared_texts import OTHER, PAIR, built
 
 __all__ = ["built"]
@@ -170,7 +171,12 @@ WORDS = ["method.format=dual", "method.anchor=vectors", "method.lr=0.01", "metho
 
 
 @pytest.mark.parametrize(
-    "more", [["peft=lora"], ["peft=lora", "peft.init=pissa"], [], ["method.negatives=batch"]]
+    "more",
+    sampled(
+        [["peft=lora"], ["peft=lora", "peft.init=pissa"], [], ["method.negatives=batch"]],
+        ["peft=lora", "peft.init=pissa"],
+        ["method.negatives=batch"],
+    ),
 )
 def test_a_training_reads_the_texts_of_another_data_set(tmp_path: Path, more: list[str]) -> None:
     result = train(tmp_path, *WORDS, *more, "run=near")

@@ -8,6 +8,7 @@ from typing import Any
 
 from figlang.files.rows import Problems
 from figlang.files.tables import Record
+from figlang.statistics.metrics import ORDERS
 from figlang.tasks.own import golds, options
 from figlang.tasks.own.columns import Chosen
 from figlang.text import damaged
@@ -108,13 +109,19 @@ def _usable(
                 problems.add(number, "two of its options are equal, kept", "correct an option")
             identifier = name or f"{made.stem}-{number}"
             attributes = {
-                name: values for name in columns.attributes if (values := _values(row.get(name)))
+                called(name): values for name in columns.attributes if (values := _values(row.get(name)))
             } or NONE
             yield (
                 number,
                 row,
                 Item(identifier, identifier, context, listed, gold, attributes, cut=made.cut, paired=False),
             )
+
+
+def called(column: str) -> str:
+    """The attribute of a column. No column takes the name of an attribute of figlang's own, which items have
+    that are asked in several orders."""
+    return f"own {column}" if column in ORDERS else column
 
 
 def _values(cell: Any) -> tuple[str, ...]:

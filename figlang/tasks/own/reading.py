@@ -39,6 +39,12 @@ def read(split: str, data: DataConfig) -> Read:
             f"{found.problems.path.name}: columns {words} ({', '.join(chosen.guessed)} guessed; data.columns "
             "names others)"
         )
+    renamed = [name for name in chosen.attributes if items.called(name) != name]
+    if renamed:
+        found.problems.note(
+            f"{found.problems.path.name}: {', '.join(renamed)} stands in tables as "
+            f"{', '.join(map(items.called, renamed))}, since figlang has an attribute of that name"
+        )
     made = items.Made(chosen, form, found.stem, data.drop_duplicates, found.cut)
     usable = items.of(found.records, made, found.problems)
     if not usable:

@@ -34,6 +34,16 @@ def test_the_order_of_columns_changes_nothing(tmp_path: Path) -> None:
     assert load(write(tmp_path / "turned.csv", turned), columns=NAMED).items == EXPECTED
 
 
+@pytest.mark.parametrize("column", ["letter", "order"])
+def test_a_column_does_not_take_the_name_of_an_attribute_of_figlang(column: str, tmp_path: Path) -> None:
+    file = write(tmp_path / "frases.csv", [{**row, column: "A"} for row in rows()])
+    named = ColumnsConfig(context="frase", gold="respuesta", attributes=[column, "tipo"])
+    loaded = load(file, columns=named)
+    assert all(item.attributes[f"own {column}"] == ("A",) for item in loaded.items)
+    assert all(column not in item.attributes for item in loaded.items)
+    assert f"frases.csv: {column} stands in tables as own {column}" in " ".join(loaded.notes)
+
+
 @pytest.mark.parametrize("cell", ['["a b", "c", "d"]', "['a b', 'c', 'd']", "a b|c| d"])
 def test_a_cell_can_hold_a_list(cell: str, tmp_path: Path) -> None:
     file = write(tmp_path / "lists.csv", [{"question": "Which one is it", "options": cell, "gold": 2}])
