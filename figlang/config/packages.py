@@ -76,7 +76,7 @@ def _check_engine(config: EvaluateConfig) -> None:
         return
     if config.checkpoint is None and not model.causal:
         raise FiglangError(
-            f"model.engine={model.engine} is for causal models, but model={model.name} is an encoder; leave "
+            f"model.engine={model.engine} is for causal models, but {model.name} is an encoder; leave "
             "model.engine out"
         )
     if not _installed("vllm"):

@@ -34,8 +34,7 @@ def way(config: RankingConfig, served: Served) -> Way:
     """
     if config.rank == "word":
         raise FiglangError(
-            f"rank=word needs a local network, but model={served.manifest.name} is served; use "
-            "rank=first_token"
+            f"rank=word needs a local network, but {served.manifest.name} is served; use rank=first_token"
         )
     check_idle(config, "first_token")
     if served.endpoint.abilities.ranks:

@@ -266,7 +266,7 @@ def pretrained(
 def _masked(model: ModelConfig, scoring: ScoringConfig, cache: str, kept: Sequence[Loaded]) -> Loaded:
     if model.causal:
         raise FiglangError(
-            f"scoring={scoring.name} is for encoders, but model={model.name} is causal; take scoring=clean"
+            f"scoring={scoring.name} is for encoders, but {model.name} is causal; take scoring=clean"
         )
     manifest = replace(causal_manifest(model, scoring, "none"), format=MASKED.name)
     if same := _again(kept, MASKED):
@@ -277,7 +277,7 @@ def _masked(model: ModelConfig, scoring: ScoringConfig, cache: str, kept: Sequen
 def _encoder(model: ModelConfig, scoring: ScoringConfig | None, cache: str, kept: Sequence[Loaded]) -> Loaded:
     if scoring is not None and of_scoring(scoring.kind).network is CAUSAL.network:
         raise FiglangError(
-            f"scoring={scoring.name} is for causal models, but model={model.name} is an encoder; leave "
+            f"scoring={scoring.name} is for causal models, but {model.name} is an encoder; leave "
             "scoring out, or take pll"
         )
     if model.init == "tiny" and scoring is not None:
@@ -296,7 +296,7 @@ def _encoder(model: ModelConfig, scoring: ScoringConfig | None, cache: str, kept
     if scoring is not None and not manifest.input_format.classes:
         raise FiglangError(
             f"scoring={scoring.name} needs a classifier of premises and hypotheses, but "
-            f"model={model.name} is read as {manifest.format}; use model=nli_roberta, "
+            f"{model.name} is read as {manifest.format}; use model=nli_roberta, "
             "model=nli_deberta_v3_small or a run of method=nli"
         )
     if manifest.settings == UNTRAINED:
@@ -311,7 +311,7 @@ def _encoder(model: ModelConfig, scoring: ScoringConfig | None, cache: str, kept
 def _causal(model: ModelConfig, scoring: ScoringConfig | None, cache: str, kept: Sequence[Loaded]) -> Loaded:
     if scoring is not None and of_scoring(scoring.kind).network is not CAUSAL.network:
         raise FiglangError(
-            f"scoring={scoring.name} is not for causal models like model={model.name}; use scoring=clean or "
+            f"scoring={scoring.name} is not for causal models like {model.name}; use scoring=clean or "
             "scoring=pmi"
         )
     same = _again(kept, CAUSAL)

@@ -150,12 +150,12 @@ def _check_method(config: TrainConfig) -> None:
     causal = model.causal
     if method.name == "lm" and not causal:
         raise FiglangError(
-            f"method=lm trains causal models, and model={model.name} is an encoder; use method=contrastive"
+            f"method=lm trains causal models, and {model.name} is an encoder; use method=contrastive"
         )
     inferences = registry.task(config.data.dataset).classified(config.data)
     if method.name == "nli" and (causal or not inferences):
         raise FiglangError(
-            f"method=nli trains encoders on premises with hypotheses, not model={model.name} on "
+            f"method=nli trains encoders on premises with hypotheses, not {model.name} on "
             f"data={config.data.name}; "
             f"choose an encoder and data={', '.join(registry.classified())}"
         )
@@ -170,12 +170,11 @@ def _check_method(config: TrainConfig) -> None:
     if causal and (method.text == "raw" or method.format != MethodConfig.format):
         idle = "method.text=raw" if method.text == "raw" else f"method.format={method.format}"
         raise FiglangError(
-            f"{idle} is for encoders; model={model.name} is trained on the strings of "
-            f"scoring={config.scoring.name}"
+            f"{idle} is for encoders; {model.name} is trained on the strings of scoring={config.scoring.name}"
         )
     if not causal and config.scoring.name != "answer":
         raise FiglangError(
-            f"scoring={config.scoring.name} is for causal models, but model={model.name} is an encoder; "
+            f"scoring={config.scoring.name} is for causal models, but {model.name} is an encoder; "
             "leave it out"
         )
     dual = not causal and FORMATS[method.format].bare

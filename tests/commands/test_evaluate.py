@@ -57,7 +57,7 @@ def test_an_encoder_is_scored_by_its_masked_head(
     [
         (
             ["model=llama", "model.name_or_path=./llama", "scoring=pll"],
-            "scoring=pll is for encoders, but model=llama is causal",
+            "scoring=pll is for encoders, but llama is causal",
         ),
         (["model=bert", "model.name_or_path=./bert", "scoring=clean"], "scoring=clean is for causal models"),
         (
@@ -84,7 +84,7 @@ def test_an_encoder_is_scored_by_its_masked_head(
         (["scoring=pll"], "has no masked-LM head"),
         (
             ["model=bert", "model.quantization=4bit"],
-            "model.quantization is for causal models, but model=bert is an encoder, and a checkpoint= brings "
+            "model.quantization is for causal models, but bert is an encoder, and a checkpoint= brings "
             "its own; leave it out",
         ),
         (
@@ -94,7 +94,7 @@ def test_an_encoder_is_scored_by_its_masked_head(
                 "model.endpoint=http://host",
                 "model.device_map=auto",
             ],
-            "model.device_map is for causal models, but model=some is served",
+            "model.device_map is for causal models, but some is served",
         ),
         (
             ["model=minilm", "model.dtype=bfloat16"],

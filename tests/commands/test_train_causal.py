@@ -184,7 +184,7 @@ def test_a_debug_run_is_not_called_by_the_name_of_the_real_data(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["method=lm"], "method=lm trains causal models, and model=minilm is an encoder"),
+        (["method=lm"], "method=lm trains causal models, and minilm-tiny is an encoder"),
         (
             ["method.direction=both", "method.format=pair"],
             "method.direction=both is for causal models and dual",
@@ -192,7 +192,7 @@ def test_a_debug_run_is_not_called_by_the_name_of_the_real_data(tmp_path: Path) 
         (["method.text=legacy"], "method.text=legacy is the authors' wording for method=lm"),
         (["model=smollm2", "method.text=raw"], "method.text=raw is for encoders"),
         (["model=smollm2", "method.format=joint"], "method.format=joint is for encoders"),
-        (["scoring=pmi"], "scoring=pmi is for causal models, but model=minilm is an encoder"),
+        (["scoring=pmi"], "scoring=pmi is for causal models, but minilm-tiny is an encoder"),
         (["model=causal", "model.bos=none", "scoring=pmi"], "set scoring.bos=add or scoring.bos=<token id>"),
         (["model=smollm2", "model.dtype=bfloat16"], "model.dtype=bfloat16 would round away the small steps"),
         (["method.selection=heldout", "method.held_out=0"], "method.held_out=0.0 must be above 0"),
@@ -209,7 +209,7 @@ def test_a_mistake_is_one_clear_line(
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["scoring=pmi"], "scoring=pmi is for causal models, but model=minilm is an encoder"),
+        (["scoring=pmi"], "scoring=pmi is for causal models, but minilm is an encoder"),
         (
             ["model=smollm2", "scoring.norm=sum"],
             "scoring.norm changes a preset, which has to be named with it: scoring=clean",

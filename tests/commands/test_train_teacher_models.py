@@ -65,7 +65,7 @@ def test_a_student_of_two_networks_learns_without_labels(home: Path) -> None:
     assert "50 items without a label, made of the contexts of others" in ended.stderr
     assert "all 74 training items have a teacher: 2 teachers an item" in ended.stderr
     found = read(home, "student")
-    assert [(one["model"], one["items"]) for one in found["teachers"]] == [("minilm", 74)] * 2  # type: ignore[attr-defined]
+    assert [(one["model"], one["items"]) for one in found["teachers"]] == [("minilm-tiny", 74)] * 2  # type: ignore[attr-defined]
     assert "recombined=50,seed=0" in str(found["signature"])
     card = (home / "runs" / "student" / "model" / "README.md").read_text()
     assert "## Teachers" in card
@@ -119,7 +119,7 @@ def test_results_of_no_weight_are_not_named_beside_networks(home: Path) -> None:
     words = ["method.teacher=scored", "method.teacher_model=runs/first", "method.similarity_weight=1"]
     ended = student(home, "similar", "method.format=dual", "method.teacher_weight=0", *words)
     assert ended.returncode == 0, ended.stderr
-    assert [one["model"] for one in read(home, "similar")["teachers"]] == ["minilm"]  # type: ignore[attr-defined]
+    assert [one["model"] for one in read(home, "similar")["teachers"]] == ["minilm-tiny"]  # type: ignore[attr-defined]
 
 
 def test_a_teacher_whose_network_is_on_the_hub_has_a_copy_of_it_in_a_folder(

@@ -195,10 +195,10 @@ def test_the_matrix_has_every_cell_or_the_reason(
     call(home, transfer_command, runs, data, *SAMPLES, "data.limit=12")
     shown = capsys.readouterr().out
     for part in (
-        "snli_sample (minilm, seed 0)",
-        "winogrande_m_sample (minilm, seed 0)",
-        "minilm reads its inputs as pair",
-        "–: winogrande_m_sample (minilm, seed 0) on snli:",
+        "snli_sample (minilm-tiny, seed 0)",
+        "winogrande_m_sample (minilm-tiny, seed 0)",
+        "minilm-tiny reads its inputs as pair",
+        "–: winogrande_m_sample (minilm-tiny, seed 0) on snli:",
     ):
         assert part in shown
     (folder,) = (home / "runs" / "transfer").iterdir()
@@ -227,7 +227,7 @@ def test_an_untrained_network_stands_beside_a_run(
     (folder,) = set((home / "runs").glob("transfer/*")) - before
     found = json.loads((folder / "matrix.json").read_text())
     rows = list(dict.fromkeys(cell["trained"] for cell in found))
-    assert rows == ["winogrande_m_sample (minilm, seed 0)", "as it comes (minilm)"]
+    assert rows == ["winogrande_m_sample (minilm-tiny, seed 0)", "as it comes (minilm-tiny)"]
     assert all(row in shown for row in rows)
     assert [cell["column"] for cell in found] == ["figqa_sample", "winogrande_m_sample"] * 2
     for cell in found:
@@ -251,7 +251,7 @@ def test_all_benchmarks_stand_in_one_table_with_their_gain_over_blind(
     table = (folder / "tables" / "accuracy_and_gain.md").read_text().splitlines()
     shown = [line for line in table if line.startswith("| ")]
     accuracies, gains = ([cell.strip() for cell in line.split("|")[1:-1]] for line in shown[1:])
-    assert accuracies[0] == "as it comes (minilm)"
+    assert accuracies[0] == "as it comes (minilm-tiny)"
     assert gains[0] == "gain over blind"
     for cell, accuracy, gain in zip(found, accuracies[1:], gains[1:], strict=True):
         assert accuracy.startswith(f"{100 * cell['metrics']['accuracy']['value']:.1f} (")
@@ -304,7 +304,7 @@ MISTAKES = [
         "method.text=legacy makes two sentences of each of data=winogrande_m_sample",
     ),
     (train_command, ["method=nli"], "method=nli trains encoders on premises with hypotheses"),
-    (train_command, ["method=nli", "data=snli", "model=gpt2", *SAMPLES], "not model=gpt2 on data=snli"),
+    (train_command, ["method=nli", "data=snli", "model=gpt2", *SAMPLES], "not gpt2 on data=snli"),
     (train_command, ["model=gpt2", "scoring=nli"], "scoring=nli is for zero-shot evaluation"),
     (
         train_command,
@@ -321,7 +321,7 @@ MISTAKES = [
         ["model=minilm", "scoring=nli"],
         "scoring=nli needs a classifier of premises and hypotheses",
     ),
-    (evaluate_command, ["model=gpt2", "scoring=nli"], "scoring=nli is not for causal models like model=gpt2"),
+    (evaluate_command, ["model=gpt2", "scoring=nli"], "scoring=nli is not for causal models like gpt2"),
     (evaluate_command, ["model=minilm", "scoring=pmi"], "scoring=pmi is for causal models"),
     (
         evaluate_command,
@@ -362,4 +362,4 @@ def test_a_run_of_another_method_refuses_what_it_has_no_use_for(
     with pytest.raises(SystemExit):
         call(home, evaluate_command, f"checkpoint={schemer}", idle)
     given = idle if idle.startswith("scoring") else "nli.score"
-    assert f"{given} is for other models: minilm reads its inputs as pair" in capsys.readouterr().err
+    assert f"{given} is for other models: minilm-tiny reads its inputs as pair" in capsys.readouterr().err

@@ -126,7 +126,7 @@ def test_a_training_needs_its_packages_first(
 @pytest.mark.usefixtures("without")
 def test_a_package_is_not_advised_where_it_would_not_help(tmp_path: Path) -> None:
     encoder = run(tmp_path, "evaluate.py", "model=minilm", "model.engine=vllm").stderr
-    assert encoder.endswith("model=minilm is an encoder; leave model.engine out\n")
+    assert encoder.endswith("minilm is an encoder; leave model.engine out\n")
     causal = run(tmp_path, "evaluate.py", "model=gpt2", "model.engine=vllm").stderr
     assert causal.endswith("pip install 'figlang[vllm]'\n")
     trained = run(tmp_path, "train.py", "model=gpt2", "model.engine=vllm").stderr

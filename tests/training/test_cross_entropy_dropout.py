@@ -43,5 +43,5 @@ def test_a_network_without_dropout_is_not_read_twice(tmp_path: Path) -> None:
     ended = train(tmp_path, "model=smollm2", "method.r_drop=1", "run=a")
     assert ended.returncode == 2
     last = ended.stderr.splitlines()[-1]
-    assert last == "error: smollm2 has no dropout, so method.r_drop=1 changes nothing; leave it out"
+    assert last == "error: smollm2-tiny has no dropout, so method.r_drop=1 changes nothing; leave it out"
     assert not (tmp_path / "a").exists()

@@ -111,7 +111,7 @@ class ModelConfig(EndpointConfig):
             if not self.causal and getattr(self, name) != unset:
                 kind = "served" if self.served else "an encoder"
                 raise FiglangError(
-                    f"model.{name} is for causal models, but model={self.name} is {kind}, and a checkpoint= "
+                    f"model.{name} is for causal models, but {self.name} is {kind}, and a checkpoint= "
                     "brings its own; leave it out"
                 )
         self._check_engine()
