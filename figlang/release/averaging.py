@@ -109,8 +109,9 @@ def mean(
         )
     if names == {WHOLE}:
         return _mean(weights, shares), None
-    settings = stored.plain(models[0] / CONFIG_NAME, "put the file of the run back")
-    _check_kind(models[0], settings, weights[0])
+    settings = [stored.plain(model / CONFIG_NAME, "put the file of the run back") for model in models]
+    for model, its, part in zip(models, settings, weights, strict=True):
+        _check_kind(model, its, part)
     return _adapters(weights, shares, settings, rank, _way(way, density, shares))
 
 
@@ -153,22 +154,21 @@ def _way(way: str, density: float, shares: Sequence[float]) -> Merge | None:
 def _adapters(
     adapters: Sequence[Weights],
     shares: Sequence[float],
-    settings: dict[str, Any],
+    settings: Sequence[dict[str, Any]],
     rank: int | None,
     merge: Merge | None,
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    rank_of_one, exact_rank, shares_kept = settings["r"], len(adapters) * settings["r"], []
+    first, shares_kept = settings[0], []
+    exact_rank = len(adapters) * first["r"]
     if rank is not None and rank > exact_rank:
         raise FiglangError(f"rank={rank} is more than the {exact_rank} of all runs together; leave it out")
-    ends = sqrt if settings["use_rslora"] else float
     settings_of_mean = {
-        **settings,
+        **first,
         "r": rank or exact_rank,
-        "lora_alpha": max(1, settings["lora_alpha"] * (rank or exact_rank) // rank_of_one),
+        "lora_alpha": max(1, first["lora_alpha"] * (rank or exact_rank) // first["r"]),
     }
-    scaled = (settings["lora_alpha"] / ends(rank_of_one)) / (
-        settings_of_mean["lora_alpha"] / ends(settings_of_mean["r"])
-    )
+    # Runs of several recipes may have another alpha each.
+    scales = [_scale(each) / _scale(settings_of_mean) for each in settings]
     averaged = _mean(
         [{name: value for name, value in weights.items() if ".lora_" not in name} for weights in adapters],
         shares,
@@ -177,11 +177,19 @@ def _adapters(
         twin = name.replace(".lora_A.", ".lora_B.")
         down = torch.cat([weights[name].float() for weights in adapters])
         up = torch.cat(
-            [share * scaled * weights[twin].float() for share, weights in zip(shares, adapters, strict=True)],
+            [
+                share * scale * weights[twin].float()
+                for share, scale, weights in zip(shares, scales, adapters, strict=True)
+            ],
             1,
         )
         if merge is not None:
-            up = merge([scaled * weights[twin].float() @ weights[name].float() for weights in adapters])
+            up = merge(
+                [
+                    scale * weights[twin].float() @ weights[name].float()
+                    for scale, weights in zip(scales, adapters, strict=True)
+                ]
+            )
             down = torch.eye(up.shape[1])
         if rank is not None or merge is not None:
             down, up, part = _truncated(down, up, rank or exact_rank)
@@ -196,6 +204,12 @@ def _adapters(
             *parts,
         )
     return averaged, settings_of_mean
+
+
+def _scale(settings: Mapping[str, Any]) -> float:
+    """The factor by which peft multiplies the product of an adapter."""
+    root = sqrt(settings["r"]) if settings["use_rslora"] else settings["r"]
+    return float(settings["lora_alpha"] / root)
 
 
 def _truncated(down: Tensor, up: Tensor, rank: int) -> tuple[Tensor, Tensor, float]:

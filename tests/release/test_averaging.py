@@ -92,6 +92,24 @@ def test_shares_weigh_what_is_averaged(tmp_path: Path, rank: int | None) -> None
     torch.testing.assert_close(weights[HEAD], 0.25 * each[0][HEAD] + 0.75 * each[1][HEAD])
 
 
+@pytest.mark.filterwarnings("ignore:The density 1.0")  # the option is below 1
+@pytest.mark.parametrize("way", ["mean", "dare"])
+@pytest.mark.parametrize("other", [{"lora_alpha": 16}, {"use_rslora": True}])
+def test_adapters_of_several_scales_are_each_taken_as_they_are(
+    tmp_path: Path, other: dict[str, Any], way: str
+) -> None:
+    """Each was scaled like the first, so that a share of 0.75 of the second was another share of it."""
+    folders = [adapters(tmp_path / "0", 0), adapters(tmp_path / "1", 1, **other)]
+    each = [
+        added(load_file(folder / "adapter_model.safetensors"), json.loads((folder / CONFIG_NAME).read_text()))
+        for folder in folders
+    ]
+    weights, settings = averaging.mean(folders, None, [0.25, 0.75], way)
+    assert settings is not None
+    expected = 0.25 * each[0] + 0.75 * each[1]
+    torch.testing.assert_close(added(weights, settings), expected, atol=1e-4, rtol=0)
+
+
 def test_a_lower_rank_keeps_the_largest_part_and_says_how_much(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -127,6 +145,9 @@ def test_what_has_no_mean_is_refused(tmp_path: Path) -> None:
     plain, dora = adapters(tmp_path / "plain", 0), adapters(tmp_path / "dora", 1, use_dora=True)
     with pytest.raises(FiglangError, match="do not have a mean of the same kind"):
         averaging.mean([dora, plain], None)
+    of_layers = adapters(tmp_path / "layers", 1, alpha_pattern={"query": 8})
+    with pytest.raises(FiglangError, match="do not have a mean of the same kind"):
+        averaging.mean([plain, of_layers], None, [0.5, 0.5])
     with pytest.raises(FiglangError, match="rank=5 is more than the 4"):
         averaging.mean([plain, plain], 5)
     save_file({"w": torch.zeros(1)}, plain / "adapter_model.safetensors")
