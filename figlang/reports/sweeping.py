@@ -22,6 +22,7 @@ from figlang.text.amounts import counted
 # Groups of held-out items below which a difference in loss is mostly chance.
 ENOUGH = 50
 TABLE = "sweep"  # the name of the table, and of its files
+FILE = "data.file"
 LOSS, ACCURACY = "held-out loss", "held-out accuracy"
 
 
@@ -84,9 +85,13 @@ def once(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
 def _read(folder: Path) -> Run:
     content = recomputed.checked(folder / "metrics.json")
     recipe = origins.recipe(folder)
+    settings = flat(origins.without_seed(recipe)["settings"])
+    # A recipe has the hash of the items in place of the path, which tells files of one name apart.
+    if file := content.get("data", {}).get("settings", {}).get("file"):
+        settings[FILE] = str(file)
     return Run(
         folder,
-        flat(origins.without_seed(recipe)["settings"]),
+        settings,
         int(recipe["settings"]["seed"]),
         content.get("training", {}).get("selected") or {},
         content,
@@ -234,6 +239,8 @@ def command(runs: Sequence[Run]) -> str | None:
 def _words(members: Sequence[Run], names: Sequence[str]) -> list[str]:
     """The command of runs that differ in their seed, with their own values in place of lists of values."""
     words, run = [], members[0]
+    if FILE in run.settings:  # no preset is called by the name that follows from a path
+        names = [FILE if name == "data.name" else name for name in names]
     given = dict.fromkeys(names)
     own = {name: _own(members, name) for name in run.settings}
     # A setting that differs may stand in the command though another one, for example model.name, tells it.

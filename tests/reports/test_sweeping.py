@@ -1,6 +1,7 @@
 """Conclusions of sweeps: what varies, means over seeds, the best by held-out loss, its command."""
 
 import io
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -13,6 +14,8 @@ from figlang import tables
 from figlang.reports import sweep_figure, sweeping
 from figlang.reports.sweeping import Run
 from figlang.statistics.metrics import Estimate
+from figlang.types import Split
+from tests.report_runs import run as evaluated
 
 pytestmark = pytest.mark.drawn
 
@@ -136,6 +139,35 @@ def test_seeds_that_began_from_seeds_of_another_training_are_one_row() -> None:
     # One start for all beside starts of each seed's own.
     mixed = sweeping.grouped([*both[:2], on(0, "b", 0), on(1, "b", 0)])
     assert [[run.seed for run in members] for members in mixed.values()] == [[0, 1], [0, 1]]
+
+
+def test_files_of_one_name_are_two_settings(tmp_path: Path, sample: Split) -> None:
+    """A recipe has no path of the items, so that the second run was said to repeat the first."""
+    for name in ("x", "y"):
+        path = Path(evaluated(tmp_path / name, sample, 4, seed=0)) / "metrics.json"
+        content = json.loads(path.read_text())
+        content["data"]["settings"]["file"] = f"{name}/mine.csv"
+        path.write_text(json.dumps(content))
+    runs, _ = sweeping.below([tmp_path])
+    assert sweeping.once(runs) == (runs, [])
+    assert list(sweeping.grouped(runs)) == [("x/mine.csv",), ("y/mine.csv",)]
+    assert sweeping.varying(runs) == ["data.file"]
+
+
+@pytest.mark.parametrize("names", ["mine mine", "one two"])
+def test_the_command_has_the_file_of_the_best_setting(names: str) -> None:
+    """A name that follows from a path was given as a preset: `data=one`."""
+    runs = [
+        run(
+            0,
+            loss,
+            0.8,
+            {"data.name": name, "data.file": f"{folder}/{name}.csv"},
+            command=f"figlang train data=own data.file={folder}/{name}.csv run={folder}",
+        )
+        for folder, name, loss in zip("xy", names.split(), (0.5, 0.4), strict=True)
+    ]
+    assert sweeping.command(runs) == f"figlang train data=own data.file=y/{names.split()[1]}.csv seed=0"
 
 
 def test_the_command_leads_each_seed_to_its_own_start() -> None:
