@@ -7,6 +7,8 @@ from figlang.errors import FiglangError
 from figlang.runs.systems import System
 from figlang.text.amounts import counted
 
+# Numbers of metrics.json on all items of a system, which do not hold for a part of them.
+OF_ALL = ("gain", "blind", "replies")
 LISTED = 6  # systems whose number of items an error names
 
 
@@ -50,8 +52,7 @@ def common(systems: Sequence[System]) -> tuple[list[System], str]:
     cut = [
         replace(
             system,
-            # Numbers on all items of a system do not hold for a part of them.
-            content={key: value for key, value in system.content.items() if key not in ("gain", "blind")},
+            content={key: value for key, value in system.content.items() if key not in OF_ALL},
             predictions=tuple(
                 replace(row, group=groups[row.id])
                 for row in system.predictions

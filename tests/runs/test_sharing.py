@@ -1,13 +1,20 @@
 """Systems of different items: how many each has, and the comparison on the items that all share."""
 
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from figlang.api.comparing import of_paths
+from figlang.config import PathsConfig
 from figlang.errors import FiglangError
+from figlang.reports import unread
+from figlang.runs import sharing, systems
 from figlang.runs.predictions import write_predictions
+from figlang.statistics.metrics import ratio
+from figlang.tasks import registry
 from figlang.types import Prediction
+from tests.report_runs import SAMPLE, run
 
 
 def written(path: Path, first: int, last: int, wrong: int, gold: int = 0) -> str:
@@ -41,3 +48,14 @@ def test_shared_items_are_compared_as_if_there_were_no_others(tmp_path: Path) ->
     assert found.pairs == wanted.pairs
     assert found.notes[-1] == "Compared on the 40 items that all systems have: 60 of one, 80 of two."
     assert of_paths(same, common=True).lines() == wanted.lines()
+
+
+def test_replies_to_all_items_are_no_number_of_shared_ones(tmp_path: Path) -> None:
+    """The share of unread replies of all items stood beside the accuracy on the shared ones."""
+    sample = registry.load("validation", SAMPLE, PathsConfig())
+    paths = [run(tmp_path / name, sample, 4, prompt=name) for name in "ab"]
+    shares = {"invalid": asdict(ratio([1, 0], [1, 1]))}
+    read = [replace(one, content={**one.content, "replies": shares}) for one in systems.read(paths)]
+    half = replace(read[1], predictions=read[1].predictions[::2])
+    (whole, _), (cut, _) = sharing.common(read), sharing.common([read[0], half])
+    assert [unread.shares(systems.pooled(some)) != [] for some in (whole, cut)] == [True, False]
