@@ -10,7 +10,7 @@ from figlang.statistics import breakdown
 from figlang.statistics.calibration import calibration
 from figlang.statistics.comparison import mean_accuracies
 from figlang.statistics.correlation import Correlation, replied
-from figlang.statistics.metrics import Estimate, by_group
+from figlang.statistics.metrics import Estimate, by_group, numbers
 from figlang.statistics.reliance import Alone, Reliance, alone, factors, reliance
 from figlang.tables import Cell, Mean, Number, PValue, Range, Table
 from figlang.tasks.task import Beside
@@ -45,7 +45,7 @@ def attributes(chapter: Chapter, linguistic: Values, reason: str) -> Section | N
 
 
 def _breakdown(chapter: Chapter, name: str, values: Mapping[str, Sequence[str]]) -> Table | None:
-    if name in QUANTITIES:
+    if name in QUANTITIES and numbers(values.values()):
         made = [breakdown.by_quarters(pool.runs, values) for pool in bars.track(chapter.pools, name)]
     else:
         made = [breakdown.by_attribute(pool.runs, values) for pool in bars.track(chapter.pools, name)]

@@ -79,8 +79,12 @@ def quarters(values: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
     if not numbers:
         return {}
     edges = np.quantile(list(numbers.values()), (0, 0.25, 0.5, 0.75, 1))
+    # Quarters of one name would be one row.
+    digits = next(
+        (few for few in range(3, 16) if len({f"{edge:.{few}f}" for edge in edges}) == len({*edges})), 16
+    )
     places = np.clip(np.searchsorted(edges, list(numbers.values()), side="left") - 1, 0, 3)
     return {
-        name: (f"{edges[place]:.3f} – {edges[place + 1]:.3f}",)
+        name: (f"{edges[place]:.{digits}f} – {edges[place + 1]:.{digits}f}",)
         for name, place in zip(numbers, places, strict=True)
     }

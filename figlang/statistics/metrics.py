@@ -1,8 +1,9 @@
 """Metrics from predictions: pure functions of the rows of a predictions file."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import isfinite
 from string import ascii_uppercase
 
 import numpy as np
@@ -164,8 +165,10 @@ def measure(predictions: Sequence[Prediction]) -> dict[str, object]:
     It needs nothing but the rows of a predictions file, and gives the numbers of metrics.json again.
     """
     cells: dict[str, dict[str, list[Prediction]]] = defaultdict(lambda: defaultdict(list))
+    known = {name: [row.attributes.get(name, ()) for row in predictions] for name in QUANTITIES}
+    numeric = {name for name, values in known.items() if numbers(values)}
     for prediction in predictions:
-        for attribute in prediction.attributes.keys() - QUANTITIES:
+        for attribute in prediction.attributes.keys() - numeric:
             for category in prediction.attributes[attribute]:
                 cells[attribute][category].append(prediction)
     places = [(attribute, name) for attribute, values in sorted(cells.items()) for name in sorted(values)]
@@ -183,6 +186,18 @@ def measure(predictions: Sequence[Prediction]) -> dict[str, object]:
     ties = sum(prediction.choice is None for prediction in predictions)
     hidden = sum(prediction.gold is None for prediction in predictions)
     return {**overall, "items": len(predictions), "hidden": hidden, "ties": ties, "accuracy_by": attributes}
+
+
+def numbers(values: Iterable[Sequence[str]]) -> bool:
+    """Whether all values of an attribute are numbers. Own data may have words under the name of a quantity.
+
+    Args:
+        values: The values of each item.
+    """
+    try:
+        return all(isfinite(float(text)) for texts in values for text in texts)
+    except ValueError:
+        return False
 
 
 def _tells_gold(values: Mapping[str, Sequence[Prediction]]) -> bool:

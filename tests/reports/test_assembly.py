@@ -160,6 +160,20 @@ def test_numbers_are_broken_down_from_the_lowest_quarter_on(sample: Split) -> No
     assert starts == sorted(starts)
 
 
+def test_words_under_the_name_of_a_quantity_are_values(sample: Split) -> None:
+    """A column `novelty` of own data with the words high and low ended in an error of Python."""
+    rows = tuple(
+        Prediction(item.id, item.group, item.gold, (1.0, 0.0), {"novelty": ("high" if place % 2 else "low",)})
+        for place, item in enumerate(sample.items)
+    )
+    section = hardness.attributes(
+        Chapter("t", (Pool("s", (System("s", Path(), {}, rows, ""),)),), {}), {}, ""
+    )
+    assert section is not None
+    (table,) = (part.table for part in section.parts if isinstance(part, Long))
+    assert {row[0] for row in table.rows} == {"high", "low"}
+
+
 def test_systems_are_named_as_their_pools_everywhere(tmp_path: Path, sample: Split) -> None:
     runs = [run(tmp_path / name, sample, wrong, seed) for name, wrong, seed in (("a", 4, 0), ("b", 3, 1))]
     runs.append(run(tmp_path / "c", sample, 5, prompt="suffix(suffix='x')", trained="nothing@none"))

@@ -67,3 +67,16 @@ def test_hidden_labels_are_not_counted() -> None:
 def test_seeds_are_averaged() -> None:
     other = [row(number, right=False) for number in range(40)]
     assert by_attribute([ROWS, other], {r.id: ("x",) for r in ROWS})[0].estimate.value == pytest.approx(0.375)
+
+
+def test_quarters_of_small_numbers_have_names_of_their_own() -> None:
+    """With three digits all were called "0.000 – 0.000", and were one row."""
+    values = {str(n): (f"{n / 1e5:.5f}",) for n in range(41)}
+    assert set(quarters(values).values()) == {
+        ("0.0000 – 0.0001",),
+        ("0.0001 – 0.0002",),
+        ("0.0002 – 0.0003",),
+        ("0.0003 – 0.0004",),
+    }
+    same = {str(n): ("0.5",) for n in range(4)}
+    assert set(quarters(same).values()) == {("0.500 – 0.500",)}

@@ -311,6 +311,12 @@ def test_a_category_whose_labels_are_hidden_has_no_accuracy() -> None:
     assert list(measured["accuracy_by"]["genre"]) == ["NEWS"]
 
 
+@pytest.mark.parametrize(("value", "known"), [("high", ["high"]), ("0.7", None), ("nan", ["nan"])])
+def test_a_quantity_is_a_category_only_if_it_holds_words(value: str, known: list[str] | None) -> None:
+    by = measure([row("1", "1", 0, *RIGHT, novelty=(value,))])["accuracy_by"]
+    assert (list(by["novelty"]) if "novelty" in by else None) == known
+
+
 def test_measure_survives_json() -> None:
     measured = measure(WORKED)
     assert json.loads(json.dumps(measured)) == measured
