@@ -59,7 +59,8 @@ def _next(chapter: Chapter, systems: Sequence[Line]) -> str:
     points = round(100 * sign * found.items.value, 1) + 0  # never "-0.0"
     count = len(chapter.compared)
     corrected = f" after Holm's correction for {count:,} comparisons" if count > 1 else ""
-    sure = "this is more than chance explains" if found.items_holm < LEVEL else "that may be chance"
+    apart = found.items_holm < LEVEL
+    sure = "this is more than chance explains" if apart else "that may be chance"
     tested = f"p {_p(found.items_holm)}{corrected}"
     alike = sum(each.items_holm >= LEVEL for each in chapter.compared if one in (each.first, each.second))
     shared = ""
@@ -69,9 +70,10 @@ def _next(chapter: Chapter, systems: Sequence[Line]) -> str:
         )
     alone = "" if count == 1 else ", not corrected"
     interval = f"95 % interval {100 * low:+.1f} – {100 * high:+.1f}{alone}"
-    if not points:
+    if not points and not apart:
         return f"It is level with {systems[1].name} ({interval}; {tested}).{shared}"
-    return f"It is {points:.1f} points ahead of {systems[1].name} ({interval}); {sure} ({tested}).{shared}"
+    far = f"{points:.1f}" if points else "less than 0.1"
+    return f"It is {far} points ahead of {systems[1].name} ({interval}); {sure} ({tested}).{shared}"
 
 
 def _unread(chapter: Chapter, systems: Sequence[Line]) -> list[str]:
