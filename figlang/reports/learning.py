@@ -40,9 +40,9 @@ def around(folder: Path) -> dict[str, list[Point]]:
 def series(folders: Iterable[Path]) -> dict[str, list[Point]]:
     """Points by model, in ascending order of training items, for each recipe with at least two sizes.
 
-    Unfinished runs and averaged runs are left out.
+    Unfinished runs and averaged runs are left out, and so are runs of the size and seed of an earlier one.
     """
-    found: dict[str, list[tuple[str, int, Mapping[str, Any]]]] = {}
+    found: dict[str, dict[tuple[int, int], tuple[str, int, Mapping[str, Any]]]] = {}
     for folder in folders:
         content, recipe = _read(folder / "metrics.json"), recipe_of(folder)
         if (
@@ -51,11 +51,11 @@ def series(folders: Iterable[Path]) -> dict[str, list[Point]]:
             and "averaged" not in content
             and recipe
         ):
-            found.setdefault(recipe, []).append(
-                (content["model"], content["data"]["train"]["items"], content["metrics"])
-            )
+            items, seed = content["data"]["train"]["items"], _read(folder / "recipe.json")["settings"]["seed"]
+            one = content["model"], items, content["metrics"]
+            found.setdefault(recipe, {}).setdefault((items, seed), one)
     curves: dict[str, list[Point]] = {}
-    for runs in found.values():
+    for runs in (list(each.values()) for each in found.values()):
         sizes = sorted({items for _, items, _ in runs})
         if len(sizes) > 1:
             model, place = runs[0][0], 2

@@ -49,6 +49,8 @@ class Run:
 def below(folders: Iterable[Path]) -> tuple[list[Run], int]:
     """The finished trainings in folders and below them, and how many others are unfinished.
 
+    A mean of weights is no training. It has the recipe and the seed of its first run.
+
     Raises:
         FiglangError: A file of a run is damaged, or a folder does not exist.
     """
@@ -58,10 +60,10 @@ def below(folders: Iterable[Path]) -> tuple[list[Run], int]:
         if not folder.is_dir():
             raise FiglangError(f"there is no folder {folder}; give run folders, or a folder that holds them")
         for recipe in sorted(folder.glob("**/recipe.json")):
-            if (recipe.parent / "metrics.json").is_file():
-                runs[recipe.parent.resolve()] = _read(recipe.parent)
-            else:
+            if not (recipe.parent / "metrics.json").is_file():
                 unfinished += 1
+            elif "averaged" not in (run := _read(recipe.parent)).content:
+                runs[recipe.parent.resolve()] = run
     return list(runs.values()), unfinished
 
 

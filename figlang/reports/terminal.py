@@ -256,14 +256,18 @@ def published(comparisons: Sequence[Comparison], console: Console) -> None:
 def seeds(run: Path, console: Console) -> None:
     """Print mean ± sd over the seeds of a recipe.
 
-    They are the finished runs in the folders beside `run`. Prints nothing for a single run.
+    They are the finished runs in the folders beside `run`, each seed once. A mean of weights is no seed.
+    Prints nothing for a single run.
     """
     folder, recipe = run.parent, origins.without_seed(origins.recipe(run))
-    runs: list[dict[str, Any]] = []
-    for path in folder.glob("seed*/metrics.json"):
+    known: dict[int, dict[str, Any]] = {}
+    # The run itself comes first, so that no copy stands for it.
+    for path in sorted(folder.glob("seed*/metrics.json"), key=lambda path: (path.parent != run, path)):
         try:
             if origins.without_seed(origins.recipe(path.parent)) == recipe:
-                runs.append(recomputed.checked(path))
+                content = recomputed.checked(path)
+                if "averaged" not in content:
+                    known.setdefault(int(content["seed"]), content)
         except FiglangError as error:
             console.print(
                 printable(f"left out: {error}"),
@@ -273,7 +277,7 @@ def seeds(run: Path, console: Console) -> None:
                 emoji=False,
                 soft_wrap=True,
             )
-    runs.sort(key=lambda run: int(run["seed"]))
+    runs = [known[seed] for seed in sorted(known)]
     if len(runs) < 2:
         return
     names = ", ".join(str(run["seed"]) for run in runs)

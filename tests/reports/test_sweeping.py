@@ -154,6 +154,16 @@ def test_files_of_one_name_are_two_settings(tmp_path: Path, sample: Split) -> No
     assert sweeping.varying(runs) == ["data.file"]
 
 
+def test_a_mean_of_weights_is_no_run(tmp_path: Path, sample: Split) -> None:
+    """It has the recipe of its first run, which was then left out as a repetition of the mean."""
+    for name, wrong in (("mean", 9), ("seed0", 4)):
+        evaluated(tmp_path / name, sample, wrong, seed=0)
+    path = tmp_path / "mean" / "metrics.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"averaged": ["seed0", "seed1"]}))
+    runs, unfinished = sweeping.below([tmp_path])
+    assert ([run.folder.name for run in runs], unfinished) == (["seed0"], 0)
+
+
 @pytest.mark.parametrize("names", ["mine mine", "one two"])
 def test_the_command_has_the_file_of_the_best_setting(names: str) -> None:
     """A name that follows from a path was given as a preset: `data=one`."""

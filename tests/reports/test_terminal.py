@@ -3,6 +3,7 @@ training."""
 
 import io
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -317,6 +318,17 @@ def test_a_run_of_another_recipe_is_no_seed(tmp_path: Path) -> None:
         run(tmp_path, seed, 7, lr=lr)
     assert "2 seeds (0, 1)" in words(seeds(tmp_path))
     assert text(seeds(tmp_path, own=2)) == ""
+
+
+def test_a_copy_and_a_mean_are_no_seeds(tmp_path: Path) -> None:
+    for seed, right in enumerate((6, 8)):
+        run(tmp_path, seed, right)
+    shutil.copytree(tmp_path / "seed0", tmp_path / "seed0-copy")
+    shutil.copytree(tmp_path / "seed1", tmp_path / "seeds-mean")
+    mean = tmp_path / "seeds-mean" / "metrics.json"
+    mean.write_text(json.dumps(json.loads(mean.read_text()) | {"averaged": ["seed0", "seed1"], "seed": 7}))
+    assert "2 seeds (0, 1)" in words(seeds(tmp_path))
+    assert line(seeds(tmp_path), "accuracy") == "70.00 ± 14.14 60.00 % 80.00 %"
 
 
 def test_an_unfinished_run_is_not_counted(tmp_path: Path) -> None:
