@@ -74,6 +74,7 @@ def _fill(folder: Path, found: Sequence[Chapter], config: ReportConfig) -> None:
 
 def _chapter(members: Sequence[System], config: ReportConfig, chosen: People) -> Chapter:
     first = members[0]
+    people.check(chosen, first.predictions)
     called = spelled.together([one.content for one in members]) or _unnamed(members)
     name = f"{called}, {counted(len(first.predictions), 'item')}"
     pools = tuple(systems.pooled(members, names.renaming(config.rename)))

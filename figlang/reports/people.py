@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from figlang.errors import FiglangError
 from figlang.reports.parts import Chapter, Section, fitted
 from figlang.reports.ranked import Line
 from figlang.reports.terminal import TITLES
@@ -44,6 +45,25 @@ def answered(chapter: Chapter) -> dict[str, tuple[Prediction, Choices]]:
         for row in chapter.systems[0].predictions
         if row.gold is not None and row.id in chapter.people
     }
+
+
+def check(chosen: Mapping[str, Choices], rows: Sequence[Prediction]) -> None:
+    """Check that people chose among the options of the items. Another number would count as a wrong answer.
+
+    Args:
+        chosen: What people chose, by the id of the item.
+        rows: The predictions of a system.
+
+    Raises:
+        FiglangError: A choice is the number of no option. It names the item.
+    """
+    for row in rows:
+        for one in chosen.get(row.id, ()):
+            if one.choice >= len(row.scores):
+                raise FiglangError(
+                    f"people=: the choice {one.choice + 1} for {row.id} is the number of no option; it has "
+                    f"{len(row.scores)}, in the order of the predictions, from 1"
+                )
 
 
 def line(chapter: Chapter) -> Line | None:

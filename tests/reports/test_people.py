@@ -38,6 +38,14 @@ def table(section: people.Section | None, name: str) -> Table:
     return found
 
 
+def test_a_choice_that_no_option_has_is_refused(tmp_path: Path, sample: Split) -> None:
+    """It counted as an answer that is wrong."""
+    file = tmp_path / "people.csv"
+    file.write_text(f"id,choice\n{sample.items[0].id},2\n{sample.items[1].id},3\n")
+    with pytest.raises(FiglangError, match=f"the choice 3 for {sample.items[1].id} is the number of no"):
+        report(tmp_path / "page", run(tmp_path / "run", sample, 4), people=str(file))
+
+
 def test_every_rater_the_majority_and_the_systems_stand_together(tmp_path: Path, sample: Split) -> None:
     made = chapter(tmp_path, sample, {"ann": 4, "ben": 6, "cleo": 9})
     rows = {row[0]: row for row in table(people.section(made), "people_accuracy").rows}

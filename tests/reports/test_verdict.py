@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from figlang.reports import overview, verdict
 from figlang.reports.parts import Chapter
 from figlang.reports.ranked import Line
@@ -120,6 +122,14 @@ def test_a_small_difference_that_was_found_is_none_of_level_systems() -> None:
     lines = [Line(pool.name, {verdict.METRIC: found}) for pool in some if (found := accuracy(pool.runs[0]))]
     second = verdict.sentences(Chapter("t", some, {}), lines)[1]
     assert second.startswith("It is less than 0.1 points ahead of b (95 % interval +0.0 – +0.1); this is")
+
+
+@pytest.mark.parametrize(
+    ("p", "said"), [(0.0496, "< 0.05"), (0.05, "= 0.050"), (0.049, "= 0.049"), (0.0001, "< 0.001")]
+)
+def test_a_p_that_is_below_the_level_is_not_rounded_to_it(p: float, said: str) -> None:
+    """ "This is more than chance explains (p = 0.050)" contradicted itself."""
+    assert verdict._p(p) == said
 
 
 def answers(wrong: int) -> Iterator[Prediction]:
