@@ -13,7 +13,7 @@ from figlang.commands.describe import counts
 from figlang.commands.report import main
 from figlang.errors import FiglangError
 from figlang.reports import elsewhere, figures, hardness, learning, page, plots
-from figlang.reports.parts import Chapter, Long, Prose, Section
+from figlang.reports.parts import Chapter, Prose, Section
 from figlang.runs import recomputed, results, systems
 from figlang.runs.predictions import write_predictions
 from figlang.runs.systems import Pool, System
@@ -144,35 +144,6 @@ def test_table_6_has_the_number_of_items_and_the_recomputed_rows(written: Path, 
         "trained, recomputed",
     ]
     assert next(row for row in rows if row[1] == "trained, recomputed")[2] == "0.8074"
-
-
-def test_numbers_are_broken_down_from_the_lowest_quarter_on(sample: Split) -> None:
-    rows = tuple(
-        Prediction(item.id, item.group, item.gold, (1.0, 0.0), {"novelty": (f"{place / 100 - 0.5}",)})
-        for place, item in enumerate(sample.items)
-    )
-    section = hardness.attributes(
-        Chapter("t", (Pool("s", (System("s", Path(), {}, rows, ""),)),), {}), {}, ""
-    )
-    assert section is not None
-    (table,) = (part.table for part in section.parts if isinstance(part, Long))
-    starts = [float(str(row[0]).partition(" – ")[0]) for row in table.rows]
-    assert len(starts) == 4
-    assert starts == sorted(starts)
-
-
-def test_words_under_the_name_of_a_quantity_are_values(sample: Split) -> None:
-    """A column `novelty` of own data with the words high and low ended in an error of Python."""
-    rows = tuple(
-        Prediction(item.id, item.group, item.gold, (1.0, 0.0), {"novelty": ("high" if place % 2 else "low",)})
-        for place, item in enumerate(sample.items)
-    )
-    section = hardness.attributes(
-        Chapter("t", (Pool("s", (System("s", Path(), {}, rows, ""),)),), {}), {}, ""
-    )
-    assert section is not None
-    (table,) = (part.table for part in section.parts if isinstance(part, Long))
-    assert {row[0] for row in table.rows} == {"high", "low"}
 
 
 def test_systems_are_named_as_their_pools_everywhere(tmp_path: Path, sample: Split) -> None:

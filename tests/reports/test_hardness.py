@@ -1,0 +1,37 @@
+"""Accuracy by attributes that are numbers, and by those that have the name of one."""
+
+from pathlib import Path
+
+from figlang.reports import hardness
+from figlang.reports.parts import Chapter, Long
+from figlang.runs.systems import Pool, System
+from figlang.types import Prediction, Split
+
+
+def test_numbers_are_broken_down_from_the_lowest_quarter_on(sample: Split) -> None:
+    rows = tuple(
+        Prediction(item.id, item.group, item.gold, (1.0, 0.0), {"novelty": (f"{place / 100 - 0.5}",)})
+        for place, item in enumerate(sample.items)
+    )
+    section = hardness.attributes(
+        Chapter("t", (Pool("s", (System("s", Path(), {}, rows, ""),)),), {}), {}, ""
+    )
+    assert section is not None
+    (table,) = (part.table for part in section.parts if isinstance(part, Long))
+    starts = [float(str(row[0]).partition(" – ")[0]) for row in table.rows]
+    assert len(starts) == 4
+    assert starts == sorted(starts)
+
+
+def test_words_under_the_name_of_a_quantity_are_values(sample: Split) -> None:
+    """A column `novelty` of own data with the words high and low ended in an error of Python."""
+    rows = tuple(
+        Prediction(item.id, item.group, item.gold, (1.0, 0.0), {"novelty": ("high" if place % 2 else "low",)})
+        for place, item in enumerate(sample.items)
+    )
+    section = hardness.attributes(
+        Chapter("t", (Pool("s", (System("s", Path(), {}, rows, ""),)),), {}), {}, ""
+    )
+    assert section is not None
+    (table,) = (part.table for part in section.parts if isinstance(part, Long))
+    assert {row[0] for row in table.rows} == {"high", "low"}
