@@ -229,6 +229,7 @@ def _parts(found: Sequence[System], fit: Sequence[str]) -> list[list[System]]:
         _check_items(part)
         for system, held_out in zip(found, part, strict=True):
             _check_same(system, held_out)
+            _check_order(system, held_out, found)
         _check_apart(part[0], found[0])
         for other in earlier:
             if shared := _shared(part[0], other):
@@ -259,6 +260,22 @@ def _check_same(system: System, held_out: System) -> None:
             "data.fold",
             held_out.folder,
         )
+
+
+def _check_order(system: System, held_out: System, systems_given: Sequence[System]) -> None:
+    """Check that held-out results are not those of another system that is given, such as another seed.
+
+    The networks of folds are others, so that equal weights are not asked for.
+    """
+    own, theirs = (each.content.get("facts", {}).get("weights") for each in (system, held_out))
+    if theirs in (None, own):
+        return
+    for other in systems_given:
+        if other.content.get("facts", {}).get("weights") == theirs:
+            raise FiglangError(
+                f"fit=: {held_out.folder} is of the system of {other.folder}, not of {system.folder}; give "
+                "the results in the order of the systems"
+            )
 
 
 def _left_out(held_out: System, stages: str) -> bool:

@@ -114,6 +114,20 @@ def test_weights_are_found_on_held_out_items(
             assert found[one.id].scores[place] == pytest.approx(sum(known) + last)
 
 
+def test_held_out_results_of_seeds_in_another_order_are_refused(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seeds of a recipe have one name, and each got the weight of the other."""
+    for seed, skill in (("0", 2.0), ("1", 0.0)):
+        evaluated(home / "seeds" / seed, "tiny", skill, weights=seed)
+        evaluated(home / "held" / seed, "tiny", skill, "train", "1/2", weights=seed)
+    assert combine(monkeypatch, "seeds/0", "seeds/1", "fit=held/1,held/0", "output=no") == 2
+    assert "held/1 is of the system of seeds/1, not of seeds/0" in capsys.readouterr().err
+    assert combine(monkeypatch, "seeds/0", "seeds/1", "fit=held/0,held/1", "output=yes") == 0
+    first, second = sorted(content("yes")["members"], key=lambda member: str(member["folder"]))
+    assert first["weight"] > second["weight"]
+
+
 def test_it_is_compared_as_a_system(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
