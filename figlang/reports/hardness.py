@@ -56,9 +56,10 @@ def _breakdown(chapter: Chapter, name: str, values: Mapping[str, Sequence[str]])
         (value, cell.estimate.n, *(each[value].estimate if value in each else None for each in cells))
         for value, cell in cells[0].items()
     )
-    known = by_group(chapter.systems[0].predictions).values()
+    groups = by_group(chapter.systems[0].predictions).values()
+    having = sum(bool(values.get(row.id)) for members in groups for row in members)
     notes = [f"Accuracies are in %. {intervals.note(chapter.systems[0].predictions)}"]
-    if sum(cell.estimate.n for cell in cells[0].values()) > sum(map(len, known)):
+    if sum(cell.estimate.n for cell in cells[0].values()) > having:
         notes.append("An item with several values is in several rows.")
     if any(cell.merged for cell in cells[0].values()):
         notes.append(

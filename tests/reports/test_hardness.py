@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from figlang.reports import hardness
 from figlang.reports.parts import Chapter, Long
 from figlang.runs.systems import Pool, System
@@ -35,3 +37,21 @@ def test_words_under_the_name_of_a_quantity_are_values(sample: Split) -> None:
     assert section is not None
     (table,) = (part.table for part in section.parts if isinstance(part, Long))
     assert {row[0] for row in table.rows} == {"high", "low"}
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_items_in_several_rows_are_told_also_beside_items_without_a_value(
+    sample: Split, several: bool
+) -> None:
+    """Half of the items with two values each were as many as all items, and the note was missing."""
+    given = {"theme": ("food", "war") if several else ("food",)}
+    rows = tuple(
+        Prediction(item.id, item.group, item.gold, (1.0, 0.0), given if place % 2 else {})
+        for place, item in enumerate(sample.items)
+    )
+    section = hardness.attributes(
+        Chapter("t", (Pool("s", (System("s", Path(), {}, rows, ""),)),), {}), {}, ""
+    )
+    assert section is not None
+    (table,) = (part.table for part in section.parts if isinstance(part, Long))
+    assert ("An item with several values is in several rows." in table.notes) == several
