@@ -81,7 +81,8 @@ def _unread(chapter: Chapter, systems: Sequence[Line]) -> list[str]:
     shares = dict(zip((pool.name for pool in chapter.pools), unread.shares(chapter.pools), strict=False))
     found = [(line.name, shares.get(line.name)) for line in systems]
     return [
-        f"{100 * share.value:.1f} % of the replies of {name} give no choice and count as wrong (unread, or a tie)."
+        f"{100 * share.value:.1f} % of the replies of {name} give no choice (unread, or a tie) and count as "
+        "wrong."
         for name, share in found
         if isinstance(share, Estimate | Mean) and share.value
     ]
