@@ -39,10 +39,8 @@ def main(config: CreateConfig) -> None:
     looks = [*checks.learner(found, config.guesses), *_models(config, found)]
     found = checks.blind(found, looks, config.keep)
     if not found.kept:
-        first = found.faults[0] if found.faults else None
-        because = f"{first.place}: {first.what}" if first else "no row is filled in"
         raise FiglangError(
-            f"all items of {file} were dropped ({because}); correct its rows, or give other options"
+            f"no item of {file} is left ({_why_none(draft, found)}); correct its rows, or give other options"
         )
     shares = {
         "validation": config.validation,
@@ -68,6 +66,16 @@ def main(config: CreateConfig) -> None:
     _say(console, f"evaluate a model: {evaluate}")
     people = shlex.join(["figlang", "rate", "serve", f"data={folder / building.PEOPLE}"])
     _say(console, f"ask people: {people} raters=[ann,ben]")
+
+
+def _why_none(draft: drafts.Drafts, found: checks.Checked) -> str:
+    """Why no item is left: the reason against the first item that was dropped, or what is wrong with rows."""
+    if found.dropped:
+        item, reason = found.dropped[0]
+        return f"all {len(found.dropped)} were dropped, {item.id} for {reason}"
+    if draft.faults:
+        return f"{draft.faults[0].place}: {draft.faults[0].what}"
+    return "no row is filled in"
 
 
 def _models(config: CreateConfig, found: checks.Checked) -> list[checks.Look]:

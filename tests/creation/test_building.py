@@ -110,6 +110,19 @@ def test_people_are_asked_and_what_they_doubt_is_dropped(made: Path, monkeypatch
     assert "human ceiling" in (made / "README.md").read_text(encoding="utf-8")
 
 
+def test_if_nothing_is_left_the_error_says_what_dropped_it(
+    made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    golds = {row["id"]: int(str(row["gold"])) for row in lines(made / "items.jsonl")}
+    with Path("ann.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("id", "choice"), *((name, 2 - gold) for name, gold in golds.items())])
+    with pytest.raises(SystemExit):
+        create(monkeypatch, "file=items.csv", "output=mine", "ratings=[ann.csv]")
+    error = capsys.readouterr().err
+    assert "all 38 were dropped, p0-1 for people: 0 of 1 people chose the writer's option" in error
+    assert "row 10" not in error  # a blank cell is not why
+
+
 def test_another_data_set_is_searched_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     known = registry.load("validation", data_presets(["figqa_sample"])[0], PathsConfig())

@@ -64,7 +64,7 @@ def _headline(row: Published) -> bool:
 def _compare(row: Published, data: str, split: str, published_data: bool) -> Comparison:
     where, here = row.setting.get("split", "test"), "dev" if split == "validation" else split
     if not published_data:
-        reason = f"measured on the whole of Fig-QA as published, not on these items of {data}"
+        reason = f"measured on the whole {where} part of Fig-QA, not on these items of {data}"
     elif where != here:
         reason = f"measured on {where}, this is {here}"
     else:
