@@ -17,6 +17,7 @@ from figlang.text.tidying import fold
 from figlang.types import Item
 
 PARTS = (*METAPHORS, *MEANINGS)
+COLUMNS = "data.columns"  # options of figlang describe that figlang create does not have
 
 
 @dataclass(frozen=True)
@@ -69,17 +70,20 @@ def read(path: Path) -> Drafts:
     try:
         split = reading.read("validation", DataConfig(name=path.stem, dataset="own", file=str(path))).split
     except FiglangError as error:
-        if "data.columns" not in str(error):
-            raise
-        raise FiglangError(
-            f"{error} in figlang describe; then give the YAML file that it writes, file=NAME.yaml"
-        ) from error
+        raise FiglangError(_named_elsewhere(str(error))) from error
     known = tuple(item for item in split.items if item.gold is not None)
     faults = [
         Fault(item.id, "fields", "the right option is hidden") for item in split.items if item.gold is None
     ]
     faults += _noted(path, split.notes)
     return Drafts(known, (*faults, *_alike(known), *_unswapped(known)), 0, split.sha256)
+
+
+def _named_elsewhere(sentence: str) -> str:
+    """A sentence of the reader of files, with the way to give the options that it names."""
+    if COLUMNS not in sentence:
+        return sentence
+    return f"{sentence}; figlang describe takes data.columns, and writes the YAML file that file= takes"
 
 
 def _check_header(path: Path, header: tuple[str, ...], missing: list[str]) -> None:
@@ -98,7 +102,7 @@ def _noted(path: Path, notes: Iterable[str]) -> Iterator[Fault]:
     for note in notes:
         found = re.match(r".+?(?: row |, each of rows )(\d+(?:, \d+)*): ", note)
         if found is None:
-            yield Fault(path.name, "file", note.removeprefix(f"{path.name}: "))
+            yield Fault(path.name, "file", _named_elsewhere(note.removeprefix(f"{path.name}: ")))
         else:
             for row in found[1].split(", "):
                 yield Fault(f"row {row}", "file", note[found.end() :])

@@ -65,7 +65,7 @@ def test_a_table_of_prompts_with_another_header_is_named(tmp_path: Path, old: st
 def test_columns_that_cannot_be_guessed_are_named_where_create_takes_them(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("x,y,z\n1,2,3\n", encoding="utf-8")
-    with pytest.raises(FiglangError, match=r"in figlang describe; then give the YAML file"):
+    with pytest.raises(FiglangError, match=r"figlang describe takes data.columns, and writes the YAML file"):
         drafts.read(path)
 
 
@@ -115,3 +115,11 @@ def test_any_table_is_read_and_a_pair_without_a_swap_is_named(tmp_path: Path) ->
     found = drafts.read(path)
     assert len(found.items) == 4
     assert [fault.check for fault in found.faults if fault.check != "file"] == ["swap"]
+
+
+def test_pairs_without_a_column_of_clusters_are_a_finding(tmp_path: Path) -> None:
+    """Otherwise the items of a pair are in different splits, and guessers learn from the other item."""
+    file = tmp_path / "own.csv"
+    file.write_text("context,option1,option2,label\nit is a,great,small,0\nit is b,great,small,1\n")
+    (found,) = [fault.what for fault in drafts.read(file).faults if "look like pairs" in fault.what]
+    assert found.endswith("figlang describe takes data.columns, and writes the YAML file that file= takes")

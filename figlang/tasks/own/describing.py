@@ -1,6 +1,5 @@
 """How a file of one's own is read: its columns, three items, and the YAML document that data= takes."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from string import ascii_uppercase
@@ -9,10 +8,9 @@ from typing import Any
 from figlang.config import DataConfig
 from figlang.files.sources import local_path
 from figlang.tables import Cell, Table
-from figlang.tasks.own import documents, sources
+from figlang.tasks.own import documents, sources, unpaired
 from figlang.tasks.own.reading import Read
 from figlang.tasks.task import Explained
-from figlang.text.tidying import plain
 from figlang.types import Item
 
 SHOWN = 3
@@ -54,22 +52,16 @@ def _parts(read: Read) -> Table:
 
 
 def _clusters(items: Sequence[Item]) -> str:
-    """What rows without a column of clusters depend on, and how many may depend on each other in truth."""
+    """What rows without a column of clusters depend on, and how many may depend on each other in truth. The
+    reader of the split notes those that look like pairs."""
     said = "No column of clusters: rows with the same context are a cluster, all others are independent."
-    clusters: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    for item in items:
-        clusters[_options(item)].add(item.group)
-    sharing = sum(len(clusters[_options(item)]) > 1 for item in items)
+    _, sharing = unpaired.counts(items)
     if not sharing:
         return said
     return (
-        f"{said} {sharing:,} rows share their options with a row of another cluster. If these are pairs, "
-        "name their column by data.columns.cluster=COLUMN."
+        f"{said} {sharing:,} rows share their options with a row of another cluster. If they depend on each "
+        "other, name the column of their cluster by data.columns.cluster=COLUMN."
     )
-
-
-def _options(item: Item) -> tuple[str, ...]:
-    return tuple(sorted(map(plain, item.options)))
 
 
 def _widths(items: Sequence[Item]) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from figlang.config import DataConfig
 from figlang.errors import FiglangError
-from figlang.tasks.own import columns, golds, items, options, sources
+from figlang.tasks.own import columns, golds, items, options, sources, unpaired
 from figlang.tasks.own.columns import Chosen
 from figlang.tasks.own.sources import Rows
 from figlang.types import Split
@@ -49,6 +49,13 @@ def read(split: str, data: DataConfig) -> Read:
     usable = items.of(found.records, made, found.problems)
     if not usable:
         raise found.problems.nothing_usable("add rows below the header")
+    pairs = 0 if chosen.cluster or found.fixed else unpaired.counts(usable)[0]
+    if pairs:
+        found.problems.note(
+            f"{found.problems.path.name}: {pairs:,} rows look like pairs (two rows have the same options, "
+            "and another one is right in each) and are read as independent; if they are pairs, name their "
+            "column by data.columns.cluster=COLUMN"
+        )
     notes = tuple(found.problems.found)
     loaded = Split(found.stem, usable, found.source, found.sha256, notes, drawn=words.replace("|", "/"))
     return Read(loaded, chosen, form, found.fixed)

@@ -57,20 +57,20 @@ def test_rows_that_share_their_options_without_a_column_of_clusters_are_counted(
 ) -> None:
     """Without a column two metaphors of a pair are independent, and there is no pair accuracy."""
     named = ["data.columns.context=frase", "data.columns.options=[a,b]", "data.columns.gold=right"]
-    for more, said in (([], "all others are independent. 2 rows share their options"), (["reihe"], "")):
-        file = write(tmp_path / "voces.jsonl", SHARED)
-        described(
-            monkeypatch, tmp_path, file.name, *named, *(f"data.columns.cluster={name}" for name in more)
-        )
+    third = {"frase": "Su voz era miel", "a": "Era suave", "b": "Era dura", "right": "A", "reihe": "1"}
+    for content, more, shared, pairs in (
+        (SHARED, [], 0, 2),
+        ([*SHARED, third], [], 3, 0),
+        (SHARED[1:], [], 0, 0),
+        (SHARED, ["data.columns.cluster=reihe"], 0, 0),
+    ):
+        file = write(tmp_path / "voces.jsonl", content)
+        described(monkeypatch, tmp_path, file.name, *named, *more)
         shown = capsys.readouterr().out
-        assert said in shown
         assert ("No column of clusters" in shown) == (not more)
-        assert f"| clusters |  | {2 if more else 3} |" in shown
-    file = write(tmp_path / "voces.jsonl", SHARED[1:])
-    described(monkeypatch, tmp_path, file.name, *named)
-    shown = capsys.readouterr().out
-    assert "No column of clusters" in shown
-    assert "share their options" not in shown
+        assert (f"all others are independent. {shared} rows share their options" in shown) == bool(shared)
+        assert (f"voces.jsonl: {pairs} rows look like pairs" in shown) == bool(pairs)
+        assert f"| clusters |  | {2 if more else len(content)} |" in shown
 
 
 def test_a_column_of_ids_that_repeat_is_named_and_not_taken(

@@ -231,3 +231,24 @@ def test_a_row_whose_text_was_damaged_is_kept_with_a_note(tmp_path: Path) -> Non
         "voces.jsonl row 1: holds the character U+FFFD",
         "voces.jsonl row 2: holds the character U+0000",
     ]
+
+
+def test_rows_that_look_like_pairs_are_noted_unless_their_clusters_are_named(tmp_path: Path) -> None:
+    content = [
+        {
+            "frase": f"Frase {n}",
+            "a": f"Es {n // 2}",
+            "b": f"No es {n // 2}",
+            "right": "AB"[n % 2],
+            "reihe": n // 2,
+        }
+        for n in range(6)
+    ]
+    file = write(tmp_path / "pares.csv", content)
+    for cluster, noted in ((None, True), ("reihe", False)):
+        named = ColumnsConfig(context="frase", options=["a", "b"], gold="right", cluster=cluster)
+        notes = " ".join(load(file, columns=named).notes)
+        assert ("pares.csv: 6 rows look like pairs" in notes) == noted
+    labels = write(tmp_path / "labels.csv", [{**row, "a": "yes", "b": "no"} for row in content])
+    named = ColumnsConfig(context="frase", options=["a", "b"], gold="right")
+    assert "look like pairs" not in " ".join(load(labels, columns=named).notes)
