@@ -98,17 +98,16 @@ def measures(codes_IK: Ratings, categories: int, scored: bool = False) -> dict[s
 
 
 def show(content: Mapping[str, Any], console: Console) -> None:
-    """Print the statistics: a table for each model, and lines about the agreement."""
+    """Print the statistics: a table with a column for each model, and lines about the agreement."""
     table = Table(
         title=f"Ratings, scale {content['scale']}", title_justify="left", box=SIMPLE_HEAD, pad_edge=False
     )
-    table.add_column("model")
     models = content["models"]
-    columns = list(dict.fromkeys(name for found in models.values() for name in found))
-    for name in columns:
-        table.add_column(name.replace("_", " "), justify="right")
-    for model, found in models.items():
-        table.add_row(plain(model), *(_cell(found.get(name)) for name in columns))
+    table.add_column("model", overflow="fold")
+    for model in models:
+        table.add_column(plain(model), justify="right", overflow="fold")
+    for name in dict.fromkeys(name for found in models.values() for name in found):
+        table.add_row(name.replace("_", " "), *(_cell(found.get(name)) for found in models.values()))
     console.print(table)
     agreed = content["agreement"]
     for name, title in (

@@ -3,6 +3,7 @@ nothing else."""
 
 import csv
 import html
+import io
 import json
 import re
 import shutil
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from figlang.errors import FiglangError
 from figlang.rating import ratings, sheets
@@ -244,6 +246,15 @@ def test_what_all_raters_found_correct_by_kind() -> None:
     assert ratings.found_correct(rated([[1], [0]]), "m") == {"no": [some[0].generation]}
     with pytest.raises(FiglangError, match="the sheet has answers of other; examples for m"):
         ratings.found_correct([*some, Rated("other", some[0].generation, (1,))], "m")
+
+
+def test_every_measure_can_be_read_in_a_narrow_terminal() -> None:
+    out = io.StringIO()
+    ratings.show(ratings.statistics(rated([[1], [2]]), "figqa"), Console(file=out, width=80))
+    shown = out.getvalue()
+    assert "1 correct, 0 incorrect, 1 literal, 0 ambiguous" in shown
+    assert "correct of unambiguous" in shown
+    assert "…" not in shown
 
 
 def test_nothing_rated_is_no_score() -> None:
