@@ -165,6 +165,7 @@ def of_paths(
         common: Compare on the items that all systems have.
     """
     read = systems.across_forms(systems.read(paths, join))
+    apart = systems.check_shared(read)
     read, shared = sharing.common(read) if common else (sharing.checked(read), "")
     pools = systems.pooled(read, rename)
     systems.check_renamed(pools, rename or {})
@@ -177,5 +178,5 @@ def of_paths(
         tuple(compared),
         differences.ranking(pools, compared),
         differences.table(pools, compared),
-        (*differences.notes(pools, compared), *([shared] if shared else [])),
+        (*differences.notes(pools, compared), *filter(None, (apart, shared))),
     )

@@ -15,6 +15,7 @@ from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, read_measured, re
 from figlang.statistics import metrics
 from figlang.statistics.comparison import Difference, gain_pooled
 from figlang.tasks import registry
+from figlang.tasks.overlap_table import SAMPLES
 from figlang.types import Item, Prediction, Split
 
 LOG_PROBABILITIES = "log_probabilities.jsonl"
@@ -315,19 +316,52 @@ def check_data(systems: Sequence[System]) -> None:
     Raises:
         FiglangError: If they did not.
     """
+    known = _files(systems)
+    if len(known) > 1:
+        raise _different(*known.items())
+
+
+def check_shared(systems: Sequence[System]) -> str:
+    """Check that systems can be compared on the items that all have, though their files may differ.
+
+    Returns:
+        A sentence about files that differ. It is empty if all systems saw the same file.
+
+    Raises:
+        FiglangError: If some saw a bundled sample, whose ids are also those of the data set, and others did
+            not.
+    """
+    known = _files(systems)
+    if len(known) < 2:
+        return ""
+    bundled = {
+        system.content["data"].get("settings", {}).get("root") == SAMPLES: (sha256, system)
+        for sha256, system in known.items()
+    }
+    if len(bundled) > 1:
+        seen = [{row.id for row in system.predictions} for _, system in bundled.values()]
+        if seen[0] & seen[1]:
+            raise _different(*bundled.values())
+    listed = ", ".join(sha256[:8] for sha256 in known)
+    return f"The systems saw different files ({listed}). Items were matched by id and answer, not by text."
+
+
+def _files(systems: Sequence[System]) -> dict[str, System]:
+    """By the sha256 of each evaluated file, the first system that saw it."""
     known: dict[str, System] = {}
     for system in systems:
         content = system.content
         if (sha256 := content.get("data", {}).get(content.get("split"), {}).get("sha256")) is not None:
             known.setdefault(sha256, system)
-    if len(known) > 1:
-        (first_sha256, first), (second_sha256, second) = [
-            (sha256[:8], system.folder) for sha256, system in known.items()
-        ][:2]
-        raise FiglangError(
-            f"{first} and {second} were evaluated on different files ({first_sha256}, {second_sha256}) "
-            "whose ids are the same; evaluate both on one"
-        )
+    return known
+
+
+def _different(*files: tuple[str, System]) -> FiglangError:
+    (first_sha256, first), (second_sha256, second) = files[:2]
+    return FiglangError(
+        f"{first.folder} and {second.folder} were evaluated on different files ({first_sha256[:8]}, "
+        f"{second_sha256[:8]}) whose ids are the same; evaluate both on one"
+    )
 
 
 def data_of(system: System) -> DataConfig:

@@ -11,8 +11,10 @@ from figlang.errors import FiglangError
 from figlang.reports import unread
 from figlang.runs import sharing, systems
 from figlang.runs.predictions import write_predictions
+from figlang.runs.systems import System, check_shared
 from figlang.statistics.metrics import ratio
 from figlang.tasks import registry
+from figlang.tasks.overlap_table import SAMPLES
 from figlang.types import Prediction
 from tests.report_runs import SAMPLE, run
 
@@ -59,3 +61,19 @@ def test_replies_to_all_items_are_no_number_of_shared_ones(tmp_path: Path) -> No
     half = replace(read[1], predictions=read[1].predictions[::2])
     (whole, _), (cut, _) = sharing.common(read), sharing.common([read[0], half])
     assert [unread.shares(systems.pooled(some)) != [] for some in (whole, cut)] == [True, False]
+
+
+def test_files_that_differ_are_named_and_a_sample_shares_nothing() -> None:
+    """Ids are often numbers of rows, so other items can have the same ones."""
+
+    def system(name: str, first: int = 0, root: str | None = None) -> System:
+        rows = tuple(Prediction(f"i{n}", f"g{n}", 0, (1.0, 0.0)) for n in range(first, first + 9))
+        data = {"dev": {"sha256": name * 8}, "settings": {"root": root}}
+        return System(name, Path(name), {"split": "dev", "data": data}, rows, name)
+
+    real, part, sample = system("real"), system("part", 3), system("sample", root=SAMPLES)
+    assert check_shared([real, real]) == ""
+    assert "different files (realreal, partpart)" in check_shared([real, part])
+    assert check_shared([real, system("other", 50, SAMPLES)])  # other ids: nothing is mistaken
+    with pytest.raises(FiglangError, match="part and sample were evaluated on different files"):
+        check_shared([real, part, sample])
