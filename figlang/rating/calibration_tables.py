@@ -16,7 +16,8 @@ ALONE = "people alone"
 def tables(content: Mapping[str, Any]) -> list[Table]:
     """The tables of a document of `figlang.rating.calibrating`."""
     made = [_agreement(content)] if content["agreement"] else []
-    made += [_shares(content) if content["rated"] else _own(content)]
+    shares = _shares(content) if content["rated"] else _own(content)
+    made += [shares] if shares.rows else []
     return [*made, _correlations(content)] if content["correlations"] else made
 
 
@@ -33,10 +34,25 @@ def below(content: Mapping[str, Any]) -> list[str]:
         for name, word in content["one_word"].items()
     ]
     if not content["rated"]:
-        return [ONLY_A_JUDGE, *lines]
+        return [ONLY_A_JUDGE, *_metrics(content), *lines]
     if content["rated"] == content["answers"]:
         lines.append("People have rated all answers, so that a judge adds nothing to the shares.")
     return lines
+
+
+def _metrics(content: Mapping[str, Any]) -> list[str]:
+    """A line about those that measure likeness. Without people's ratings no table has them."""
+    names = list(
+        dict.fromkeys(
+            name for row in content["shares"] for name, one in row["judges"].items() if one["own"] is None
+        )
+    )
+    if not names:
+        return []
+    return [
+        f"In no table: {', '.join(names)}. A measure of likeness rates nothing; with ratings=[FILE.csv,…] it "
+        "is compared with people."
+    ]
 
 
 def _agreement(content: Mapping[str, Any]) -> Table:

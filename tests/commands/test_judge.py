@@ -158,6 +158,15 @@ def test_an_encoder_is_a_metric_and_chrf_stands_beside_it(run: Callable[..., Pat
     assert content["agreement"][1:] == []
 
 
+def test_a_metric_without_people_is_named_and_has_no_empty_table(
+    run: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run("model=minilm", "model.init=tiny", "name=tiny", "chrf=false")
+    said = capsys.readouterr().out
+    assert "In no table: tiny. A measure of likeness rates nothing" in said
+    assert "own, %" not in said
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
