@@ -1,12 +1,13 @@
 """Find evaluation text in the training text: `data=NAME against=[NAME,NAME]`."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
 from figlang import tables
-from figlang.config import ContaminationConfig
+from figlang.config import ContaminationConfig, DataConfig, PathsConfig
 from figlang.config.composing import data_presets
 from figlang.config.entry import entry
 from figlang.files import folders
@@ -20,7 +21,7 @@ from figlang.text.amounts import counted
 
 @entry("contamination")
 def main(config: ContaminationConfig) -> None:
-    train, _ = data.for_training(config.data, config.paths)
+    train, _ = data.for_training(_searched(config.data, config.paths), config.paths)
     splits = overlap_table.evaluated(config.data, data_presets(config.against), config.paths)
     before = stages.before(Path(config.run), config.paths) if config.run is not None else []
     evaluations = [Path(folder) for folder in config.runs]
@@ -46,6 +47,15 @@ def main(config: ContaminationConfig) -> None:
     for table in made:
         console.print(tables.markdown(table), highlight=False, markup=False, emoji=False, soft_wrap=True)
     console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+def _searched(given: DataConfig, paths: PathsConfig) -> DataConfig:
+    """The settings by which training items are read. A file that is named alone is every split, and is
+    searched whole: as in a training, each of its items would be left out for being in its other splits."""
+    if given.file is None:
+        return given
+    alone = data.load("train", given, paths).sha256 in {one.sha256 for one in data.evaluated(given, paths)}
+    return replace(given, drop_near_duplicates=False) if alone else given
 
 
 if __name__ == "__main__":

@@ -237,6 +237,19 @@ def test_the_command_writes_table_and_ids(
     assert "| miqa_sample | validation |" in capsys.readouterr().out
 
 
+def test_a_file_that_is_named_alone_is_searched_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is every split, and a training leaves out what other splits have."""
+    monkeypatch.chdir(tmp_path)
+    text = load("validation", data_presets(["miqa_sample"])[0], PathsConfig()).items[0].context
+    (tmp_path / "mine.csv").write_text(f'context,option1,option2,label\n"{text}",It is so,It is not,0\n')
+    run(monkeypatch, "data=mine.csv", "against=[miqa_sample]", "output=found")
+    one = json.loads((tmp_path / "found" / "overlap.json").read_text())
+    assert one["training_items"] == 1
+    assert one["evaluated"][0]["context"]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
