@@ -13,6 +13,7 @@ from figlang.files.rows import Problems, read_csv
 from figlang.files.sources import sha256
 from figlang.files.tables import columns
 from figlang.tasks.own import reading
+from figlang.text.amounts import form
 from figlang.text.tidying import fold
 from figlang.types import Item
 
@@ -130,7 +131,7 @@ def _pairs(path: Path) -> Drafts:
 
 def _faults(texts: dict[str, str]) -> Iterator[tuple[str, str]]:
     if missing := [part for part in PARTS if not texts[part]]:
-        yield "fields", f"{', '.join(missing)} is blank"
+        yield "fields", f"{', '.join(missing)} {form(len(missing), 'is', 'are')} blank"
         return
     if fold(texts["metaphor1"]) == fold(texts["metaphor2"]):
         yield "metaphors", "both metaphors are the same"

@@ -123,3 +123,10 @@ def test_pairs_without_a_column_of_clusters_are_a_finding(tmp_path: Path) -> Non
     file.write_text("context,option1,option2,label\nit is a,great,small,0\nit is b,great,small,1\n")
     (found,) = [fault.what for fault in drafts.read(file).faults if "look like pairs" in fault.what]
     assert found.endswith("figlang describe takes data.columns, and writes the YAML file that file= takes")
+
+
+def test_blank_cells_of_a_row_are_one_sentence(tmp_path: Path) -> None:
+    some = rows(2)
+    some[0]["meaning1"] = some[1]["meaning1"] = some[1]["meaning2"] = ""
+    found = [fault.what for fault in drafts.read(table(tmp_path / "p.csv", some)).faults]
+    assert found == ["meaning1 is blank", "meaning1, meaning2 are blank"]
