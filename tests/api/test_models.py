@@ -207,7 +207,7 @@ def test_own_items_with_four_options_and_examples() -> None:
         (["overwrite=true"], "overwrite= has no effect here; give it to predictions.save"),
         (["trainer.progress=true"], "give it to predict as progress=True"),
         ([3], "further options are texts such as"),
-        (["scoring=clean"], "scoring=clean is for causal models"),
+        (["scoring=clean"], "take pll if it has a masked-LM head"),
         (["seed=0,1"], "an option has several values"),
         (["nonsense"], "cannot read the argument 'nonsense'"),
     ],
