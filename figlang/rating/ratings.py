@@ -124,10 +124,10 @@ def show(content: Mapping[str, Any], console: Console) -> None:
             console.print(f"Krippendorff's alpha, {level}: {value:.4f}", highlight=False)
     if (value := agreed["gwet_ac1"]) is not None:
         console.print(f"Gwet's AC1: {value:.4f}", highlight=False)
-    console.print(
-        f"of one mind on {agreed['unanimous']} of {agreed['rated_by_several']} answers with several ratings",
-        highlight=False,
-    )
+    if several := agreed["rated_by_several"]:
+        console.print(
+            f"of one mind on {agreed['unanimous']} of {several} answers with several ratings", highlight=False
+        )
 
 
 def _cell(value: Any) -> str:
