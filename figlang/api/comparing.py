@@ -165,7 +165,7 @@ def of_paths(
         common: Compare on the items that all systems have.
     """
     read = systems.across_forms(systems.read(paths, join))
-    apart = systems.check_shared(read)
+    apart = sharing.check_files(read)
     read, shared = sharing.common(read) if common else (sharing.checked(read), "")
     pools = systems.pooled(read, rename)
     systems.check_renamed(pools, rename or {})

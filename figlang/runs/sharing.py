@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from figlang.errors import FiglangError
-from figlang.runs.systems import System
+from figlang.runs.systems import System, different_files, files
+from figlang.tasks.overlap_table import SAMPLES
 from figlang.text.amounts import counted
 
 # Numbers of metrics.json on all items of a system, which do not hold for a part of them.
@@ -63,3 +64,28 @@ def common(systems: Sequence[System]) -> tuple[list[System], str]:
     ]
     counts = ", ".join(f"{len(one):,} of {system.name}" for system, one in zip(systems, seen, strict=True))
     return cut, f"Compared on the {counted(len(shared), 'item')} that all systems have: {counts}."
+
+
+def check_files(systems: Sequence[System]) -> str:
+    """Check that systems can be compared on the items that all have, though their files may differ.
+
+    Returns:
+        A sentence about files that differ. It is empty if all systems saw the same file.
+
+    Raises:
+        FiglangError: If some saw a bundled sample, whose ids are also those of the data set, and others did
+            not.
+    """
+    known = files(systems)
+    if len(known) < 2:
+        return ""
+    bundled = {
+        system.content["data"].get("settings", {}).get("root") == SAMPLES: (sha256, system)
+        for sha256, system in known.items()
+    }
+    if len(bundled) > 1:
+        seen = [{row.id for row in system.predictions} for _, system in bundled.values()]
+        if seen[0] & seen[1]:
+            raise different_files(*bundled.values())
+    listed = ", ".join(sha256[:8] for sha256 in known)
+    return f"The systems saw different files ({listed}). Items were matched by id and answer, not by text."

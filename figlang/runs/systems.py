@@ -15,7 +15,6 @@ from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, read_measured, re
 from figlang.statistics import metrics
 from figlang.statistics.comparison import Difference, gain_pooled
 from figlang.tasks import registry
-from figlang.tasks.overlap_table import SAMPLES
 from figlang.types import Item, Prediction, Split
 
 LOG_PROBABILITIES = "log_probabilities.jsonl"
@@ -316,37 +315,12 @@ def check_data(systems: Sequence[System]) -> None:
     Raises:
         FiglangError: If they did not.
     """
-    known = _files(systems)
+    known = files(systems)
     if len(known) > 1:
-        raise _different(*known.items())
+        raise different_files(*known.items())
 
 
-def check_shared(systems: Sequence[System]) -> str:
-    """Check that systems can be compared on the items that all have, though their files may differ.
-
-    Returns:
-        A sentence about files that differ. It is empty if all systems saw the same file.
-
-    Raises:
-        FiglangError: If some saw a bundled sample, whose ids are also those of the data set, and others did
-            not.
-    """
-    known = _files(systems)
-    if len(known) < 2:
-        return ""
-    bundled = {
-        system.content["data"].get("settings", {}).get("root") == SAMPLES: (sha256, system)
-        for sha256, system in known.items()
-    }
-    if len(bundled) > 1:
-        seen = [{row.id for row in system.predictions} for _, system in bundled.values()]
-        if seen[0] & seen[1]:
-            raise _different(*bundled.values())
-    listed = ", ".join(sha256[:8] for sha256 in known)
-    return f"The systems saw different files ({listed}). Items were matched by id and answer, not by text."
-
-
-def _files(systems: Sequence[System]) -> dict[str, System]:
+def files(systems: Sequence[System]) -> dict[str, System]:
     """By the sha256 of each evaluated file, the first system that saw it."""
     known: dict[str, System] = {}
     for system in systems:
@@ -356,8 +330,9 @@ def _files(systems: Sequence[System]) -> dict[str, System]:
     return known
 
 
-def _different(*files: tuple[str, System]) -> FiglangError:
-    (first_sha256, first), (second_sha256, second) = files[:2]
+def different_files(*seen: tuple[str, System]) -> FiglangError:
+    """The error about systems of which the first two saw other files, each with its sha256."""
+    (first_sha256, first), (second_sha256, second) = seen[:2]
     return FiglangError(
         f"{first.folder} and {second.folder} were evaluated on different files ({first_sha256[:8]}, "
         f"{second_sha256[:8]}) whose ids are the same; evaluate both on one"

@@ -11,7 +11,7 @@ from figlang.errors import FiglangError
 from figlang.reports import unread
 from figlang.runs import sharing, systems
 from figlang.runs.predictions import write_predictions
-from figlang.runs.systems import System, check_shared
+from figlang.runs.systems import System
 from figlang.statistics.metrics import ratio
 from figlang.tasks import registry
 from figlang.tasks.overlap_table import SAMPLES
@@ -72,8 +72,8 @@ def test_files_that_differ_are_named_and_a_sample_shares_nothing() -> None:
         return System(name, Path(name), {"split": "dev", "data": data}, rows, name)
 
     real, part, sample = system("real"), system("part", 3), system("sample", root=SAMPLES)
-    assert check_shared([real, real]) == ""
-    assert "different files (realreal, partpart)" in check_shared([real, part])
-    assert check_shared([real, system("other", 50, SAMPLES)])  # other ids: nothing is mistaken
+    assert sharing.check_files([real, real]) == ""
+    assert "different files (realreal, partpart)" in sharing.check_files([real, part])
+    assert sharing.check_files([real, system("other", 50, SAMPLES)])  # other ids: nothing is mistaken
     with pytest.raises(FiglangError, match="part and sample were evaluated on different files"):
-        check_shared([real, part, sample])
+        sharing.check_files([real, part, sample])
