@@ -21,6 +21,7 @@ from figlang.files import schemas
 
 # The safe loader that is not written in Python reads seven times as fast. PyYAML may be built without it.
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+DEEPEST = 100  # levels of a file of settings; at some thousands that loader ends the whole process
 PREDICTION = TypeAdapter(schemas.PredictionRow)
 MEASURED = TypeAdapter(schemas.MeasuredRow)
 REPLY = TypeAdapter(schemas.ReplyRow)
@@ -125,11 +126,21 @@ def settings(path: Path, remedy: str) -> dict[str, Any]:
     Raises:
         FiglangError: If it cannot be read. `remedy` ends the message.
     """
+    written = text(path, remedy)
     try:
-        content = yaml.load(text(path, remedy), _Loader)
+        _check_depth(written)
+        content = yaml.load(written, _Loader)
     except yaml.YAMLError as error:
         raise FiglangError(f"{path} cannot be read ({one_line(error)}); {remedy}") from error
     return content if isinstance(content, dict) else {}
+
+
+def _check_depth(written: str) -> None:
+    depth = 0
+    for event in yaml.parse(written, _Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise yaml.YAMLError(f"it has more than {DEEPEST} levels")
 
 
 def plain(path: Path, remedy: str) -> dict[str, Any]:

@@ -101,9 +101,9 @@ def split_of(content: Mapping[str, Any]) -> str:
     """The name of the evaluated split in words.
 
     Args:
-        content: A metrics.json with the field `split`.
+        content: A metrics.json. Without one it is the split that trainings measure themselves on.
     """
-    split = str(content["split"])
+    split = str(content.get("split", "validation"))
     return split_in_words(split, str(content.get("data", {}).get(split, {}).get("name", "")))
 
 

@@ -240,6 +240,14 @@ def test_a_damaged_answer_is_named(tmp_path: Path, line: str, message: str) -> N
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize("deep", ['{"a": ' + "[" * 100_000, "- " * 100_000 + "a"], ids=["brackets", "lists"])
+def test_settings_of_endless_depth_are_refused(tmp_path: Path, deep: str) -> None:
+    """The loader that is not written in Python ended the process."""
+    (tmp_path / "config.yaml").write_text(deep)
+    with pytest.raises(FiglangError, match="cannot be read .it has more than 100 levels.; put it back"):
+        stored.settings(tmp_path / "config.yaml", "put it back")
+
+
 def test_reading_is_linear_and_holds_no_second_copy(tmp_path: Path) -> None:
     rows = [
         Prediction(f"q{number}", f"g{number // 2}", 1, (0.25, 1.5), {"a": ("b",)}) for number in range(2000)
