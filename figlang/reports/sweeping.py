@@ -49,7 +49,7 @@ class Run:
 def below(folders: Iterable[Path]) -> tuple[list[Run], int]:
     """The finished trainings in folders and below them, and how many others are unfinished.
 
-    A mean of weights is no training. It has the recipe and the seed of its first run.
+    A mean of weights is not a training. It has the recipe and the seed of its first run.
 
     Raises:
         FiglangError: A file of a run is damaged, or a folder does not exist.

@@ -256,7 +256,7 @@ def published(comparisons: Sequence[Comparison], console: Console) -> None:
 def seeds(run: Path, console: Console) -> None:
     """Print mean ± sd over the seeds of a recipe.
 
-    They are the finished runs in the folders beside `run`, each seed once. A mean of weights is no seed.
+    They are the finished runs in the folders beside `run`, each seed once. A mean of weights is not a seed.
     Prints nothing for a single run.
     """
     folder, recipe = run.parent, origins.without_seed(origins.recipe(run))

@@ -340,7 +340,7 @@ def test_sizes_of_one_recipe_are_a_curve(tmp_path: Path, sample: Split) -> None:
     assert learning.around(tmp_path) == {}
     shutil.copytree(tmp_path / "m1", tmp_path / "m2")
     again = learning.around(tmp_path / "m" / "seed0")
-    assert [len(point.metrics["accuracy"]) for point in again["tiny"]] == [1, 2], "a copy is no other seed"
+    assert [len(point.metrics["accuracy"]) for point in again["tiny"]] == [1, 2], "a copy is not another seed"
     shutil.rmtree(tmp_path / "m2")
     averaged = recomputed.read(tmp_path / "m1" / "seed1" / "metrics.json") | {"averaged": ["seed1", "seed2"]}
     results.write(tmp_path / "m1" / "seed1" / "metrics.json", averaged)

@@ -142,7 +142,7 @@ def test_seeds_that_began_from_seeds_of_another_training_are_one_row() -> None:
 
 
 def test_files_of_one_name_are_two_settings(tmp_path: Path, sample: Split) -> None:
-    """A recipe has no path of the items, so that the second run was said to repeat the first."""
+    """A recipe does not hold the path of the items, so the second run was said to repeat the first."""
     for name in ("x", "y"):
         path = Path(evaluated(tmp_path / name, sample, 4, seed=0)) / "metrics.json"
         content = json.loads(path.read_text())
