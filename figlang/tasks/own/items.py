@@ -119,8 +119,8 @@ def _usable(
 
 
 def called(column: str) -> str:
-    """The attribute of a column. An item that is asked in several orders has an attribute `order` or `letter`,
-    so a column of such a name gets another one."""
+    """The attribute of a column. An item that is asked in several orders has an attribute `order` or
+    `letter`, so a column of such a name gets another one."""
     return f"own {column}" if column in ORDERS else column
 
 
