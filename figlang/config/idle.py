@@ -93,6 +93,12 @@ OF_TRAINING = (
         lambda config: config.method.schedule == "wsd",
         "method.schedule=wsd",
     ),
+    Needed(
+        ("nli.score", "nli.on", "nli.labels"),
+        ("method",),
+        lambda config: config.method.name == "nli",
+        "method=nli",
+    ),
 )
 # Without an effect, two equal evaluations would have two signatures.
 OF_EVALUATION = (

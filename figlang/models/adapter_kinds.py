@@ -5,8 +5,14 @@ are laid before every input of the network, which keeps its class and its output
 """
 
 import copy
+import inspect
+import logging
+import warnings
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
+import peft as library
 import torch
 from peft import IA3Config, PeftConfig, PeftModel, PeftType, PromptTuningConfig, VeraConfig
 from peft.mapping import PEFT_TYPE_TO_CONFIG_MAPPING, PEFT_TYPE_TO_TUNER_MAPPING
@@ -18,6 +24,8 @@ from figlang import config
 from figlang.errors import FiglangError
 from figlang.scoring.adapted import PROMPT
 from figlang.scoring.window import positions
+
+log = logging.getLogger(__name__)
 
 # The values of `peft.name` that are LoRA, whose settings `figlang.models.lora` makes.
 LORA = ("lora", "dora", "rslora", "qlora")
@@ -55,6 +63,35 @@ def settings_class(source: str, name: object) -> type[PeftConfig]:
         )
     found: type[PeftConfig] = PEFT_TYPE_TO_CONFIG_MAPPING[kind]
     return found
+
+
+def read(kind: type[PeftConfig], content: Mapping[str, Any], source: str, revision: str | None) -> PeftConfig:
+    """The settings of adapters, as peft reads them.
+
+    Args:
+        kind: The class of their settings.
+        content: What the adapter_config.json holds. A warning names the entries that the installed peft does
+            not read.
+        source: Where the adapters are.
+        revision: The version on the hub; None for the newest.
+    """
+    with warnings.catch_warnings():
+        for own in ("Unexpected keyword arguments", "The configuration file contains a `runtime_config`"):
+            warnings.filterwarnings("ignore", message=own)  # names no folder
+        settings: PeftConfig = kind.from_pretrained(source, **({"revision": revision} if revision else {}))
+    known = inspect.signature(kind).parameters.keys() - {"runtime_config"}
+    if unread := sorted(content.keys() - known):
+        _name_unread(source, ", ".join(unread))
+    return settings
+
+
+@cache  # the settings are read several times
+def _name_unread(source: str, unread: str) -> None:
+    log.warning(
+        "%s: the installed peft (%s) does not read these entries of its adapter_config.json: %s; a newer "
+        "peft may read them",
+        *(source, library.__version__, unread),
+    )
 
 
 def fresh(

@@ -213,8 +213,7 @@ def settings_of(source: str, revision: str | None) -> PeftConfig | None:
             )
         own = content["peft_type"] == PeftType.LORA
         validate(SETTINGS, content if own else {name: content[name] for name in COMMON & content.keys()})
-        settings: PeftConfig = kind.from_pretrained(source, **_at(revision))
-        return settings
+        return adapter_kinds.read(kind, content, source, revision)
     except (ValueError, TypeError, KeyError) as error:
         raise FiglangError(
             f"{source}: its {CONFIG_NAME} cannot be read ({one_line(error)}); export the model again"

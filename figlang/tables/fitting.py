@@ -169,9 +169,9 @@ def wrapped(text: str, room: float, measure: Measure) -> list[str]:
             lines.append(here.rstrip())
         here = part
         while measure(here.rstrip()) > room and len(here) > 1:
-            end = len(here) - 1
-            while end > 1 and measure(here[:end]) > room:
-                end -= 1
+            end = 1  # from the front: a word may have thousands of letters, a line has some thirty
+            while measure(here[: end + 1]) <= room:
+                end += 1
             lines.append(here[:end])
             here = here[end:]
     return [*lines, here.rstrip()] if here.strip() or not lines else lines

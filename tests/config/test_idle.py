@@ -10,6 +10,7 @@ from figlang.config import (
     EvaluateConfig,
     MethodConfig,
     ModelConfig,
+    NliConfig,
     PromptConfig,
     ProtocolConfig,
     TrainConfig,
@@ -34,19 +35,22 @@ OTHER: dict[str, tuple[Any, dict[str, Any]]] = {
     "share_texts": (False, {"format": "dual"}),
     "decay": (0.5, {"schedule": "wsd"}),
 }
+OF_NLI: dict[str, Any] = {"score": "entail", "on": "logits", "labels": ("entailment", "neutral")}
 
 
-def check(method: dict[str, Any], typed: list[str], multirun: bool = False) -> None:
+def check(method: dict[str, Any], typed: list[str], multirun: bool = False, **nli: Any) -> None:
     config = TrainConfig(
         model=ModelConfig(name="minilm", name_or_path="somewhere"),
         data=DataConfig("figqa_medium", "figqa"),
         method=MethodConfig(**method),
+        nli=NliConfig(**nli),
     )
     check_training(config, Given(tuple(typed), {}, multirun))
 
 
 def test_every_such_option_has_a_case() -> None:
-    assert {name for needed in OF_TRAINING for name in needed.names} == {f"method.{name}" for name in OTHER}
+    every = {f"method.{name}" for name in OTHER} | {f"nli.{name}" for name in OF_NLI}
+    assert {name for needed in OF_TRAINING for name in needed.names} == every
 
 
 @pytest.mark.parametrize("name", OTHER)
@@ -62,6 +66,14 @@ def test_an_option_without_an_effect_is_refused(name: str) -> None:
     check({name: value, **switch}, [typed])  # it has one
     check({name: value}, [])  # a preset has it, for whoever types the other one
     check({}, [f"method.{name}={getattr(MethodConfig(), name)}"])  # the default says nothing
+
+
+@pytest.mark.parametrize("name", OF_NLI)
+def test_options_of_nli_are_refused_in_other_trainings(name: str) -> None:
+    given = {name: OF_NLI[name]}
+    with pytest.raises(FiglangError, match=rf"nli\.{name} changes nothing without method=nli"):
+        check({"name": "contrastive"}, [f"nli.{name}"], **given)
+    check({"name": "nli", "format": "pair"}, [f"nli.{name}"], **given)
 
 
 @pytest.mark.parametrize("name", OTHER)

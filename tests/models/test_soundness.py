@@ -77,6 +77,21 @@ def test_settings_of_adapters_of_wrong_types(entry: dict[str, Any], tmp_path: Pa
     assert "its adapter_config.json cannot be read" in refused(folder)
 
 
+def test_settings_that_the_installed_peft_does_not_read_are_named_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, folder = adapters(tmp_path)
+    caplog.clear()
+    assert lora.settings_of(str(folder), None) is not None
+    assert not caplog.messages, "peft knows what it wrote"
+    change(folder / "adapter_config.json", entry_of_next_year=True)
+    for _ in range(2):
+        assert lora.settings_of(str(folder), None) is not None
+    (said,) = caplog.messages
+    assert str(folder) in said
+    assert "entry_of_next_year" in said
+
+
 def test_a_pattern_that_blows_up_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, folder = adapters(tmp_path)
     monkeypatch.setattr(lora, "PATIENCE", 0.5)

@@ -187,7 +187,8 @@ def test_four_writers_on_one_folder_leave_one_result(
             # The killed writer held the folder while the others asked for it. It is free now.
             assert kill
             assert codes[0] == -signal.SIGKILL
-            assert Victim(home, *folder_of(verb, 1), alone=True).wait() == 0
+            last = Victim(home, *folder_of(verb, 1), alone=True)
+            assert last.wait() == 0, last.said
         toll.half_files += map(str, half_files(home / "out"))
         assert not toll.faults
         check_unmixed(home / "out", verb)
