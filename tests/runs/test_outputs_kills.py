@@ -184,11 +184,12 @@ def test_four_writers_on_one_folder_leave_one_result(
             else:
                 assert code == 0 or (kill and writer is writers[0])
         if 0 not in codes:
-            # The killed writer held the folder while the others asked for it. It is free now.
+            # The killed writer held the folder while the others asked for it. It is free now, unless a whole
+            # result was there before the kill.
             assert kill
             assert codes[0] == -signal.SIGKILL
             last = Victim(home, *folder_of(verb, 1), alone=True)
-            assert last.wait() == 0, last.said
+            assert last.wait() == 0 or "holds a" in last.said, last.said
         toll.half_files += map(str, half_files(home / "out"))
         assert not toll.faults
         check_unmixed(home / "out", verb)
