@@ -126,6 +126,4 @@ def _far(points: float, than: str, like: str = "") -> str:
 
 def _p(p: float) -> str:
     said = p_value(p)
-    if p < LEVEL and said == p_value(LEVEL):  # a rounded p would contradict the words beside it
-        return f"< {LEVEL}"
     return said if said.startswith("<") else f"= {said}"

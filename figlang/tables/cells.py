@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from figlang.statistics.clustered import FEW
+from figlang.statistics.clustered import FEW, LEVEL
 from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate, spread
 
@@ -64,9 +64,12 @@ Cell = str | int | PValue | Number | Range | Estimate | Difference | Mean | None
 
 
 def p_value(p: float | None) -> str:
-    """Write p with three digits, and as < 0.001 below that."""
+    """Write p with three digits, as < 0.001 below that, and as < 0.05 where three digits would round it up to
+    the level that it is below."""
     if p is None:
         return "–"
+    if p < LEVEL and round(p, 3) == LEVEL:
+        return f"< {LEVEL}"
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 

@@ -151,7 +151,16 @@ def test_a_document_has_its_tables_and_no_marks_of_markdown_by_accident() -> Non
 
 
 @pytest.mark.parametrize(
-    ("p", "shown"), [(None, "–"), (0.0009, "< 0.001"), (0.001, "0.001"), (0.0499, "0.050"), (1.0, "1.000")]
+    ("p", "shown"),
+    [
+        (None, "–"),
+        (0.0009, "< 0.001"),
+        (0.001, "0.001"),
+        (0.0494, "0.049"),
+        (0.0499, "< 0.05"),
+        (0.05, "0.050"),
+        (1.0, "1.000"),
+    ],
 )
-def test_a_p_value_is_never_shown_as_zero(p: float | None, shown: str) -> None:
+def test_a_p_value_is_never_rounded_to_zero_or_up_to_the_level(p: float | None, shown: str) -> None:
     assert tables.p_value(p) == shown
