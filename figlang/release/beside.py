@@ -1,15 +1,20 @@
 """A checkpoint beside its untrained base on the same items: what its training gained and lost."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from figlang.errors import FiglangError
 from figlang.models.manifest import UNTRAINED, Manifest
 from figlang.release import portable
+from figlang.reports.terminal import BLIND, GAIN
 from figlang.runs import systems
 from figlang.runs.systems import System
-from figlang.statistics.comparison import compare
+from figlang.statistics.clustered import LEVEL
+from figlang.statistics.comparison import Difference, compare, holm
+from figlang.statistics.metrics import as_row
+from figlang.tables import Cell, Table, markdown
+from figlang.tables import text as shown
 
 # Facts that two evaluations must share to be set beside each other.
 SAME = ("scoring", "norm", "prompt")
@@ -93,3 +98,63 @@ def _numbers(system: System) -> dict[str, Any]:
         **({} if blind is None else {"blind": blind}),
         **({"gain": content["gain"]} if "gain" in content else {}),
     }
+
+
+def section(evaluations: Sequence[Mapping[str, Any]]) -> str:
+    """The section of a card about what the training won and lost: what `rows` made, as Markdown.
+
+    Empty if there are no such evaluations.
+    """
+    if not evaluations:
+        return ""
+    cells: list[tuple[Cell, ...]] = [
+        (
+            f"{evaluation['data_name']}, {evaluation['scoring']}",
+            *_seen(evaluation),
+            *_seen(evaluation["base"]),
+            Difference(**evaluation["difference"]),
+        )
+        for evaluation in evaluations
+    ]
+    columns = (
+        "data, scoring",
+        "accuracy",
+        BLIND,
+        GAIN,
+        "base",
+        f"base, {BLIND}",
+        f"base, {GAIN}",
+        "to the base",
+    )
+    notes = (
+        "Blind: the same network chooses among the same options with the context hidden. Gains and "
+        "differences are in points.",
+    )
+    table = markdown(
+        Table("beside", "This checkpoint and its base as it comes", columns, tuple(cells), notes)
+    )
+    return f"\n## What the training won and lost\n\n{_changed(evaluations)}\n\n{table}"
+
+
+def _changed(evaluations: Sequence[Mapping[str, Any]]) -> str:
+    """The differences that were found, as the tests of all data sets together allow."""
+    found = [Difference(**row["difference"]) for row in evaluations]
+    told = [
+        (f"{row['data_name']} {shown(difference)}", difference.value)
+        for row, difference, p in zip(evaluations, found, holm([one.p for one in found]), strict=True)
+        if p < LEVEL
+    ]
+    won, lost = (
+        ", ".join(name for name, value in told if value * sign > 0) or "nothing that its test tells from 0"
+        for sign in (1, -1)
+    )
+    several = (
+        f" A difference is named if its p is below {LEVEL} after Holm's correction for {len(found)} tests. "
+        "Intervals are not corrected."
+    )
+    return f"Won in accuracy: {won}. Lost in accuracy: {lost}.{several if len(found) > 1 else ''}"
+
+
+def _seen(numbers: Mapping[str, Any]) -> tuple[Cell, Cell, Cell]:
+    gain = Difference(**numbers["gain"]) if "gain" in numbers else None
+    return as_row(numbers, "accuracy"), as_row(numbers, "blind"), gain

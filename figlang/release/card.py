@@ -7,7 +7,7 @@ from typing import Any
 from figlang.config.presets import DEFAULTS
 from figlang.models import gguf
 from figlang.models.manifest import Manifest
-from figlang.release import commands, matter, portable, using
+from figlang.release import beside, commands, matter, portable, using
 from figlang.reports import intervals
 from figlang.reports.terminal import BLIND, CLEAN, GAIN, TITLES, percent
 from figlang.runs import spelled
@@ -24,7 +24,6 @@ from figlang.tables import (
     markdown_code,
     markdown_text,
 )
-from figlang.tables import text as shown
 from figlang.tasks import overlap_table
 from figlang.text.amounts import form
 from figlang.training import displacement
@@ -280,7 +279,7 @@ def _released(document: Mapping[str, Any]) -> str:
         columns = ("data", "split", "accuracy", "pair accuracy", "signature")
         table = Table("elsewhere", "The run on other data", columns, tuple(cells))
         text += f"\n{markdown(table)}"
-    return text + _beside(released.get("beside", ()))
+    return text + beside.section(released.get("beside", ()))
 
 
 def _seeds(document: Mapping[str, Any]) -> str:
@@ -315,56 +314,6 @@ def _several(document: Mapping[str, Any]) -> str:
     columns = ("of the runs", "mean, released", *(f"run {number}" for number in range(1, len(runs) + 1)))
     title = "One run was trained, in %" if len(runs) == 1 else f"{len(runs)} runs were trained, in %"
     return f"\n## Runs of the mean\n\n{markdown(Table('runs', title, columns, tuple(rows)))}"
-
-
-def _beside(evaluations: Sequence[Mapping[str, Any]]) -> str:
-    """The checkpoint beside its untrained base, and what its training won and lost.
-
-    Empty if there are no such evaluations.
-    """
-    if not evaluations:
-        return ""
-    cells: list[tuple[Cell, ...]] = [
-        (
-            f"{evaluation['data_name']}, {evaluation['scoring']}",
-            *_seen(evaluation),
-            *_seen(evaluation["base"]),
-            Difference(**evaluation["difference"]),
-        )
-        for evaluation in evaluations
-    ]
-    columns = (
-        "data, scoring",
-        "accuracy",
-        BLIND,
-        GAIN,
-        "base",
-        f"base, {BLIND}",
-        f"base, {GAIN}",
-        "to the base",
-    )
-    notes = (
-        "Blind: the same network chooses among the same options with the context hidden. Gains and "
-        "differences are in points.",
-    )
-    lost = _named([row for row in evaluations if row["difference"]["high"] < 0])
-    won = _named([row for row in evaluations if row["difference"]["low"] > 0])
-    table = markdown(
-        Table("beside", "This checkpoint and its base as it comes", columns, tuple(cells), notes)
-    )
-    return (
-        f"\n## What the training won and lost\n\nWon in accuracy: {won}. Lost in accuracy: {lost}.\n\n{table}"
-    )
-
-
-def _named(changed: Sequence[Mapping[str, Any]]) -> str:
-    listed = ", ".join(f"{row['data_name']} {shown(Difference(**row['difference']))}" for row in changed)
-    return listed or "nothing that its interval tells from 0"
-
-
-def _seen(numbers: Mapping[str, Any]) -> tuple[Cell, Cell, Cell]:
-    gain = Difference(**numbers["gain"]) if "gain" in numbers else None
-    return as_row(numbers, "accuracy"), as_row(numbers, "blind"), gain
 
 
 def _contamination(document: Mapping[str, Any], trained_on: str) -> str:

@@ -283,7 +283,7 @@ def test_a_card_says_what_was_won_and_lost(
     assert row["difference"]["value"] == pytest.approx(row["accuracy"]["value"] - 1)
     text = (folder / "README.md").read_text()
     assert f"Lost in accuracy: miqa_sample {100 * row['difference']['value']:.1f} (" in text
-    assert "Won in accuracy: nothing that its interval tells from 0." in text
+    assert "Won in accuracy: nothing that its test tells from 0." in text
 
 
 def test_two_commands_do_not_write_one_card_at_a_time(
