@@ -228,17 +228,17 @@ def warn(answered: Sequence[Answered], which: str, speaker: Speaker) -> None:
         which: Words behind "replies".
         speaker: Who replied.
     """
-    invalid = [each for each in answered if each.letter is None]
-    if not invalid:
+    unread = [each for each in answered if each.letter is None]
+    if not unread:
         return
     # The protocol's own limit hides that of the scoring.
     limit = "protocol" if speaker.settings.max_tokens else "scoring"
     log.warning(
         "%d of %d replies%s name no option and count as wrong (%d of them refused by a content filter, "
         "%d cut at %s.max_tokens=%d)",
-        *(len(invalid), len(answered), which),
-        sum(each.refused for each in invalid),
-        sum(each.cut for each in invalid),
+        *(len(unread), len(answered), which),
+        sum(each.refused for each in unread),
+        sum(each.cut for each in unread),
         limit,
         speaker.max_tokens,
     )

@@ -85,9 +85,9 @@ def compared(found: Mapping[str, Answered]) -> Table:
     """
     rows: list[tuple[Cell, ...]] = []
     for name, answered in found.items():
-        invalid = _invalid(answered)
+        unread = _unread(answered)
         pair = metrics.pair_accuracy(answered.forward)
-        rows.append((name, metrics.accuracy(answered.forward), pair, invalid))
+        rows.append((name, metrics.accuracy(answered.forward), pair, unread))
     columns = ("wording", "accuracy", "pair accuracy", "unread replies")
     values = [[_value(row[place]) for row in rows] for place in (1, 2, 3)]
     means: list[Cell] = [Mean.over(each) if (each := _known(column)) else None for column in values]
@@ -103,7 +103,7 @@ def compared(found: Mapping[str, Answered]) -> Table:
     )
 
 
-def _invalid(answered: Answered) -> Cell:
+def _unread(answered: Answered) -> Cell:
     if not answered.replies:
         return None
     groups: dict[str, list[bool]] = {}

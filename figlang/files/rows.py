@@ -120,7 +120,7 @@ def csv_rows(
 ) -> Iterator[Row]:
     """Read the rows of a table whose cells are separated by commas, semicolons or tabs.
 
-    A byte-order mark and CRLF line ends are accepted, with a note. A row with too few or too many cells is
+    CRLF line ends are accepted, and a byte-order mark with a note. A row with too few or too many cells is
     left out, with a note.
 
     Args:
@@ -278,19 +278,12 @@ def _lines(path: Path, problems: Problems, newline: str = "\n", encoding: str = 
     console = Console(stderr=True)
     terminal = console.is_terminal and console.file.isatty()  # FORCE_COLOR makes no terminal of a file
     quiet = not terminal or path.stat().st_size < SHOWS_BAR
-    noted = False
     with open_with_bar(
         path, "rb", description=path.name, console=console, transient=True, disable=quiet
     ) as binary:
         try:
             for line in io.TextIOWrapper(binary, encoding=encoding, newline=newline):
-                if not line.endswith("\r\n"):
-                    yield line
-                    continue
-                if not noted:
-                    noted = True
-                    problems.note(f"{path.name}: has CRLF line ends, which were read as line ends")
-                yield line[:-2] + "\n"
+                yield line[:-2] + "\n" if line.endswith("\r\n") else line
         except UnicodeDecodeError:
             raise _not_utf8(path) from None
 

@@ -9,7 +9,7 @@ from figlang.config.groups.scoring import NORMS
 from figlang.reports import intervals, learning, plots, unread
 from figlang.reports.figures import prompt_bars, prompt_series
 from figlang.reports.parts import Chapter, Long, Part, Picture, Section, fitted
-from figlang.reports.terminal import BLIND, GAIN, INVALID
+from figlang.reports.terminal import BLIND, GAIN, UNREAD
 from figlang.runs import names, spelled
 from figlang.runs.systems import Pool, System
 from figlang.statistics.clustered import LEVEL
@@ -183,8 +183,8 @@ def ranking(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
     if any(gains := [pool.gain for pool in pools]):
         points = f", the {GAIN} in points"
         columns += [(BLIND, [_blind(pool) for pool in pools]), (GAIN, [*gains])]
-    if invalid := unread.shares(pools):
-        columns.append((INVALID, invalid))
+    if shares := unread.shares(pools):
+        columns.append((UNREAD, shares))
     rows = list(zip(*(cells for _, cells in columns), strict=True))
     headings = tuple(name for name, _ in columns)
     about = [f"Accuracies are in %{points}. {_intervals(pools)}"]

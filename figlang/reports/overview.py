@@ -24,8 +24,8 @@ from figlang.reports.terminal import (
     BLIND,
     CLEAN,
     GAIN,
-    INVALID,
     TITLES,
+    UNREAD,
     cautions,
     cleanness,
     stayed_at_chance,
@@ -107,7 +107,7 @@ def _columns(chapter: Chapter) -> list[tuple[str, list[Cell]]]:
         place = [heading for heading, _ in columns].index(BLIND) + 1
         columns.insert(place, (GAIN, [*gains]))
     if shares := unread.shares(chapter.pools):
-        columns.append((INVALID, shares))
+        columns.append((UNREAD, shares))
     return columns
 
 

@@ -34,7 +34,7 @@ TITLES = {
 # The accuracy with the context hidden, and how much more is right with it.
 BLIND, GAIN = "blind accuracy", "gain over blind"
 # Replies of a chat model that cannot be read, and count as wrong.
-INVALID = "invalid replies"
+UNREAD = "unread replies"
 # The accuracy without the items that share text with training items.
 CLEAN = "accuracy, clean items"
 
@@ -85,8 +85,8 @@ def summary(
     others = (
         (content.get("clean", {}), "accuracy", CLEAN),
         (content.get("three_way", {}), "accuracy", "three-way accuracy"),
-        (content.get("replies", {}), "invalid", INVALID),
-        (content.get("blind", {}).get("replies", {}), "invalid", "invalid blind replies"),
+        (content.get("replies", {}), "invalid", UNREAD),
+        (content.get("blind", {}).get("replies", {}), "invalid", "unread blind replies"),
     )
     for part, name, heading in others:
         if (estimate := as_row(part, name)) is not None:
@@ -146,7 +146,7 @@ def cautions(content: Mapping[str, Any]) -> list[str]:
     lines = []
     for name, part in (("", "metrics"), ("backward ", "backward")):
         ties, items = content.get(part, {}).get("ties", 0), content.get(part, {}).get("items", 0)
-        # A reply that names no option is a tie too, and counted as invalid.
+        # A reply that names no option is a tie too, and counted as unread.
         if ties and "replies" not in content:
             lines.append(
                 f"{ties:,} of {items:,} {name}choices {form(ties, 'is a tie', 'are ties')}: no option "

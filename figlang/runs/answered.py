@@ -98,13 +98,13 @@ class Answered:
         if self.blind is not None:
             content |= _unseen(self.forward, self.blind)
             if self.replies_blind is not None:
-                content["blind"]["replies"] = _invalid(self.replies_blind, groups)
+                content["blind"]["replies"] = _unread(self.replies_blind, groups)
         if self.backward is not None:
             content["backward"] = metrics.measure(self.backward)
         if self.judged is not None:
             content["three_way"] = _three_way(self.judged)
         if self.replies is not None:
-            content["replies"] = _invalid(self.replies, groups)
+            content["replies"] = _unread(self.replies, groups)
         if self.refused or self.refused_blind:
             counts = {"items": self.refused, "blind": self.refused_blind}
             content["refused"] = {"n": len(self.forward), **counts}
@@ -175,17 +175,17 @@ def _three_way(judgements: Rows) -> dict[str, Any]:
     )
 
 
-def _invalid(replies: Sequence[Mapping[str, Any]], group: Mapping[str, str]) -> dict[str, Any]:
-    """How many replies there are, and which share of them names no option.
+def _unread(replies: Sequence[Mapping[str, Any]], group: Mapping[str, str]) -> dict[str, Any]:
+    """How many replies there are, and which share of them is unread. metrics.json calls that share `invalid`.
 
     Of those, it counts how many reached the limit of tokens and how many a content filter refused.
     """
-    invalid: dict[str, list[bool]] = {}
+    unread: dict[str, list[bool]] = {}
     for reply in replies:
-        invalid.setdefault(group[reply["id"]], []).append(reply["letter"] is None)
+        unread.setdefault(group[reply["id"]], []).append(reply["letter"] is None)
     hits, sizes = (
-        [sum(flags) for flags in invalid.values()],
-        [len(flags) for flags in invalid.values()],
+        [sum(flags) for flags in unread.values()],
+        [len(flags) for flags in unread.values()],
     )
     cut = sum(reply["letter"] is None and reply["cut"] for reply in replies)
     refused = sum(reply["letter"] is None and reply.get("refused", False) for reply in replies)

@@ -96,7 +96,7 @@ def answered(
 def chosen(one: Lettered, named: str | None) -> Prediction:
     """The prediction of a named letter.
 
-    The named option has the score 1 and the others have 0, so an invalid answer is a tie.
+    The named option has the score 1 and the others have 0, so an unread reply is a tie.
     """
     place = None if named is None else ascii_uppercase.index(named)
     return one.scored([float(option == place) for option in range(len(one.item.options))])

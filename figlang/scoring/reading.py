@@ -1,6 +1,6 @@
 """Readings of replies by strict rules: a last line with a letter, a rating, and why a reply cannot be read.
 
-A reply that does not have the wanted form is not guessed at: it is invalid, with a reason.
+A reply that does not have the wanted form is not guessed at: it is unread, with a reason.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Choices by the letter in a model's reply.
 
-Replies are read strictly: if a reply names no option or several, it is invalid and counts as wrong.
+Replies are read strictly: if a reply names no option or several, it is unread and counts as wrong.
 """
 
 import re

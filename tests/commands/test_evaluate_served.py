@@ -128,7 +128,7 @@ def test_invalid_replies_are_counted_reported_and_wrong(
     assert content["replies"]["invalid"]["value"] == pytest.approx(invalid / 12)
     assert content["metrics"]["ties"] == invalid
     assert f"{invalid} of 12 replies name no option and count as wrong" in caplog.text
-    assert "invalid replies" in capsys.readouterr().out
+    assert "unread replies" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_replies_with_the_context_hidden_are_counted_and_listed_too(
         words = ["data=miqa_sample", "data.limit=24", "protocol=letter", "output=out"]
         monkeypatch.setattr("sys.argv", ["evaluate.py", *served, *quiet, *words])
         evaluate_command()
-    assert "invalid blind replies" in capsys.readouterr().out
+    assert "unread blind replies" in capsys.readouterr().out
     rows = [json.loads(line) for line in Path("out/replies_blind.jsonl").read_text().splitlines()]
     unread = [row for row in rows if row["letter"] is None]
     counted = json.loads(Path("out/metrics.json").read_text())["blind"]["replies"]
@@ -116,7 +116,7 @@ def test_unread_replies_stand_beside_results_and_in_comparisons(
     monkeypatch.setattr("sys.argv", ["compare.py", "good", "mute", "output=tables"])
     compare_command()
     header, *rows = csv.reader(Path("tables/systems.csv").read_text(encoding="utf-8").splitlines())
-    place = header.index("invalid replies")
+    place = header.index("unread replies")
     assert {row[0]: float(row[place]) for row in rows} == pytest.approx({"good": 0, "mute": share})
     monkeypatch.setattr("sys.argv", ["report.py", "good", "mute", "output=page", "analysis=off"])
     report_command()
@@ -125,9 +125,9 @@ def test_unread_replies_stand_beside_results_and_in_comparisons(
     assert said in page
     assert "replies of good give no choice" not in page
     (table,) = Path("page").rglob("summary.csv")
-    assert "invalid replies" in table.read_text(encoding="utf-8").splitlines()[0]
+    assert "unread replies" in table.read_text(encoding="utf-8").splitlines()[0]
     capsys.readouterr()
     monkeypatch.setattr("sys.argv", ["report.py", "good", "output=alone", "analysis=off"])
     report_command()
     (table,) = Path("alone").rglob("summary.csv")
-    assert "invalid replies" not in table.read_text(encoding="utf-8"), "every reply could be read"
+    assert "unread replies" not in table.read_text(encoding="utf-8"), "every reply could be read"
