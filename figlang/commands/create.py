@@ -33,6 +33,8 @@ def main(config: CreateConfig) -> None:
     name = config.name or file.stem
     folder = Path(config.output or Path(config.paths.runs) / "benchmarks" / name)
     draft = drafts.read(file)
+    if draft.guess:
+        _say(console, draft.guess)
     choices = validation.read([Path(path) for path in config.ratings], draft.items)
     found = checks.items(draft, config.alike, [*_others(config)], choices, config.agree)
     clean = found.kept

@@ -42,7 +42,7 @@ def main(config: ExportConfig) -> None:
             inspect.write(lettered, name, new)
         count = len(lettered)
         log.info("run it by: inspect eval %s --model MODEL", quote(str(folder / f"{name}.py")))
-    log.info("%s in %s", counted(count, "item"), folder)
+    log.info("%s of data=%s in %s", counted(count, "item"), config.data.name, folder)
     if left := len(split.items) - sum(item.gold is not None for item in split.items):
         log.warning(
             "%d %s left out", left, form(left, "item with a hidden label is", "items with hidden labels are")

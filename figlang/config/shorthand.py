@@ -50,7 +50,7 @@ def expanded(root: Root, words: Sequence[str], folder: Path) -> list[str]:
         The words. Those without a short name are as they were.
 
     Raises:
-        FiglangError: A model cannot be looked into, or its kind cannot be found.
+        FiglangError: A model cannot be looked into, its kind cannot be found, or export has no such tool.
     """
     names = {spec.name for spec in fields(root.schema)}
     ways: dict[str, Callable[[str], list[str]]] = {}
@@ -143,9 +143,18 @@ def _with_file(root: Root, words: Sequence[str]) -> list[str]:
 
 
 def _with_tool(root: Root, words: Sequence[str]) -> list[str]:
-    """Name the tool and the folder that stand alone behind export: `lm_eval FOLDER`."""
-    if root.schema is not ExportConfig or not words or words[0] not in TOOLS:
+    """Name the tool and the folder that stand alone behind export: `lm_eval FOLDER`.
+
+    Raises:
+        FiglangError: There is no such tool.
+    """
+    if root.schema is not ExportConfig or not words or "=" in words[0] or words[0].startswith("-"):
         return list(words)
+    if words[0] not in TOOLS:
+        raise FiglangError(
+            f"{words[0]} is not a tool that figlang exports to; write {' or '.join(TOOLS)}, and a folder "
+            f"behind it: figlang export {TOOLS[0]} FOLDER data=NAME"
+        )
     folder = [f"output={text(word)}" for word in words[1:2] if "=" not in word and not word.startswith("-")]
     return [f"tool={words[0]}", *folder, *words[1 + len(folder) :]]
 

@@ -45,12 +45,14 @@ class Drafts:
         faults: Of the rows without an item.
         blank: Number of rows that nobody has filled in yet.
         sha256: Of the file.
+        guess: A sentence about columns that were guessed; empty if there are none. It is not a fault.
     """
 
     items: tuple[Item, ...]
     faults: tuple[Fault, ...]
     blank: int
     sha256: str
+    guess: str = ""
 
 
 def read(path: Path) -> Drafts:
@@ -69,15 +71,17 @@ def read(path: Path) -> Drafts:
         else:
             return _pairs(path)
     try:
-        split = reading.read("validation", DataConfig(name=path.stem, dataset="own", file=str(path))).split
+        found = reading.read("validation", DataConfig(name=path.stem, dataset="own", file=str(path)))
     except FiglangError as error:
         raise FiglangError(_named_elsewhere(str(error))) from error
+    split = found.split
     known = tuple(item for item in split.items if item.gold is not None)
     faults = [
         Fault(item.id, "fields", "the right option is hidden") for item in split.items if item.gold is None
     ]
-    faults += _noted(path, split.notes)
-    return Drafts(known, (*faults, *_alike(known), *_unswapped(known)), 0, split.sha256)
+    faults += _noted(path, (note for note in split.notes if note != found.guess))
+    faults += [*_alike(known), *_unswapped(known)]
+    return Drafts(known, tuple(faults), 0, split.sha256, _named_elsewhere(found.guess))
 
 
 def _named_elsewhere(sentence: str) -> str:
@@ -93,8 +97,8 @@ def _check_header(path: Path, header: tuple[str, ...], missing: list[str]) -> No
     meant = {name.strip().casefold() for name in header} & set(PARTS)
     if len(meant) >= len(PARTS) - 1:
         raise FiglangError(
-            f"{path}: no column {missing[0]!r} (found: {', '.join(header)}); a table of prompts needs "
-            f"{', '.join(PARTS)}"
+            f"{path}: no column {missing[0]!r} (found: {', '.join(filter(None, header))}); a table of "
+            f"prompts needs {', '.join(PARTS)}"
         )
 
 

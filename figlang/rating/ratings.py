@@ -128,6 +128,8 @@ def show(content: Mapping[str, Any], console: Console) -> None:
         console.print(
             f"of one mind on {agreed['unanimous']} of {several} answers with several ratings", highlight=False
         )
+    else:
+        console.print("agreement needs two sheets or more with ratings of the same answers", highlight=False)
 
 
 def _cell(value: Any) -> str:

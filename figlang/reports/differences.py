@@ -78,7 +78,7 @@ def compared(chapter: Chapter) -> Section | None:
 def notes(pools: Sequence[Pool], found: Sequence[Compared]) -> tuple[str, ...]:
     """Notes below a comparison; the last ones say if likelihoods were scored in different ways."""
     about = (_tested(pools), *([DISCORDANT] if any(one.items.won is not None for one in found) else []))
-    about += tuple(of_single_weights(pools))
+    about += (*of_single_weights(pools), *_identical(pools))
     ways = {pool.name: way for pool in pools if (way := _way(pool.systems[0]))}
     if len(set(ways.values())) < 2:
         return about
@@ -88,6 +88,15 @@ def notes(pools: Sequence[Pool], found: Sequence[Compared]) -> tuple[str, ...]:
     other = next(pool for pool in pools if ways.get(pool.name, wanted) != wanted)
     command = _alike(other.systems[0], wanted)
     return (*about, said, *([f"To score {other.name} like the first: {command}"] if command else []))
+
+
+def _identical(pools: Sequence[Pool]) -> list[str]:
+    """Say which systems have the same scores on every item: one of them may be a copy of the other."""
+    same: dict[tuple[tuple[tuple[float, ...], ...], ...], list[str]] = {}
+    for pool in pools:
+        scores = tuple(tuple(row.scores for row in run) for run in pool.runs)
+        same.setdefault(scores, []).append(pool.name)
+    return [f"Identical predictions: {'; '.join(alike)}." for alike in same.values() if len(alike) > 1]
 
 
 def _tested(pools: Sequence[Pool]) -> str:
@@ -183,8 +192,8 @@ def ranking(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
     if any(gains := [pool.gain for pool in pools]):
         points = f", the {GAIN} in points"
         columns += [(BLIND, [_blind(pool) for pool in pools]), (GAIN, [*gains])]
-    if shares := unread.shares(pools):
-        columns.append((UNREAD, shares))
+    if replies := unread.shares(pools):
+        columns.append((UNREAD, replies))
     rows = list(zip(*(cells for _, cells in columns), strict=True))
     headings = tuple(name for name, _ in columns)
     about = [f"Accuracies are in %{points}. {_intervals(pools)}"]

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from figlang.commands.sensitivity import main as sensitivity_command
+from figlang.config import SensitivityConfig, calling
+from figlang.errors import FiglangError
 from figlang.runs.predictions import read_predictions
 from tests.needing import needs
 from tests.stub_server import MODEL, Stub, serving
@@ -73,3 +75,10 @@ def test_what_cannot_be_worded_otherwise_is_refused(
         with serving(Stub(completes=False)) as stub, pytest.raises(SystemExit):
             run(monkeypatch, stub, "data=figqa_sample", *words)
         assert expected in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("protocol=letter",), ()])
+def test_an_encoder_is_refused_since_it_cannot_chat(words: tuple[str, ...]) -> None:
+    """Before, the first error asked for a protocol, and with one the second said to leave it out."""
+    with pytest.raises(FiglangError, match="asks chat models, but minilm is an encoder; give a causal"):
+        calling.options("sensitivity", SensitivityConfig, ["model=minilm", *words])

@@ -191,6 +191,12 @@ def test_model_encoder_takes_a_sentence_encoder_as_one_and_hints_for_others(
         assert "a sentence encoder with method.format=dual may do better" in caplog.text
 
 
+def test_a_tool_that_export_does_not_know_is_answered_with_those_that_it_knows() -> None:
+    with pytest.raises(FiglangError, match=r"^foo is not a tool .*; write lm_eval or inspect, and a folder"):
+        words("export", "foo")
+    assert words("export", "inspect", "out") == ["tool=inspect", "output=out"]
+
+
 def test_dev_is_the_validation_split() -> None:
     assert words("evaluate", "split=dev") == ["split=validation"]
     assert words("transfer", "split=dev,test") == ["split=validation,test"]

@@ -125,6 +125,15 @@ def test_pairs_without_a_column_of_clusters_are_a_finding(tmp_path: Path) -> Non
     assert found.endswith("figlang describe takes data.columns, and writes the YAML file that file= takes")
 
 
+def test_columns_that_were_guessed_are_said_and_are_not_a_finding(tmp_path: Path) -> None:
+    file = tmp_path / "own.csv"
+    file.write_text("context,option1,option2,label\nit is a,great,small,0\nit is b,good,bad,1\n")
+    found = drafts.read(file)
+    assert not found.faults
+    assert found.guess.startswith("own.csv: columns context=context,options=option1+option2")
+    assert "figlang describe takes data.columns" in found.guess
+
+
 def test_blank_cells_of_a_row_are_one_sentence(tmp_path: Path) -> None:
     some = rows(2)
     some[0]["meaning1"] = some[1]["meaning1"] = some[1]["meaning2"] = ""

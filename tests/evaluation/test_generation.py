@@ -280,7 +280,9 @@ def test_from_answers_to_ratings_to_examples(
     assert "of one mind on 20 of 20 answers" in capsys.readouterr().out
     monkeypatch.setattr(sys, "argv", ["rate.py", f"folder={first}", f"ratings=[{sheets[0]}]"])
     rate_command()
-    assert "of one mind" not in capsys.readouterr().out, "nothing has several ratings"
+    alone = capsys.readouterr().out
+    assert "of one mind" not in alone, "nothing has several ratings"
+    assert "agreement needs two sheets or more" in alone
 
     second = run("second", "data.limit=8", "shots=5", f"rated={first}", f"ratings=[{sheets[0]}]")
     assert "|pool:" in json.loads((second / "metrics.json").read_text())["signature"]

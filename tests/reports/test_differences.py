@@ -60,6 +60,15 @@ def test_a_single_training_is_said_to_leave_seeds_out(tmp_path: Path) -> None:
     assert f"A single set of weights: {mixed.rows[0][0]}. " in said[2][0]
 
 
+def test_systems_with_the_same_predictions_are_named(tmp_path: Path) -> None:
+    sample = registry.load("validation", SAMPLE, PathsConfig())
+    runs = [run(tmp_path / str(number), sample, wrong) for number, wrong in enumerate((3, 3, 4))]
+    pools = systems.pooled(systems.read(runs), None)
+    notes = differences.notes(pools, every_pair([pool.runs for pool in pools]))
+    first, second, _ = (pool.name for pool in pools)
+    assert [note for note in notes if "dentical" in note] == [f"Identical predictions: {first}; {second}."]
+
+
 def test_what_is_untrained_beside_trained_systems_is_named(tmp_path: Path) -> None:
     sample = registry.load("validation", SAMPLE, PathsConfig())
     trained = run(tmp_path / "trained" / "seed0", sample, 4, seed=0)

@@ -21,6 +21,11 @@ class SensitivityConfig(EvaluateConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.checkpoint is None and not (self.model.causal or self.model.served):
+            raise FiglangError(
+                f"figlang sensitivity asks chat models, but {self.model.name} is an encoder; give a causal "
+                "model, for example model=smollm2, or an endpoint"
+            )
         if self.scoring is None or self.scoring.kind != "letter":
             raise FiglangError(
                 "figlang sensitivity asks chat models; give protocol=letter, cot, two_step or logprobs"

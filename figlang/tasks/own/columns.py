@@ -75,7 +75,8 @@ def choose(given: ColumnsConfig, rows: Rows, where: str) -> Chosen:
     Raises:
         FiglangError: A column that is named does not exist, or a part cannot be guessed.
     """
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    # Programs that write the numbers of rows leave the header of that column blank.
+    names = list(dict.fromkeys(name for row in rows for name in row if name))
     listed = [given.options] if isinstance(given.options, str) else list(given.options or ())
     named = [given.context, *listed, given.gold, given.cluster, *given.attributes, given.id]
     for name in filter(None, named):

@@ -13,12 +13,13 @@ from figlang.types import Split
 @dataclass(frozen=True)
 class Read:
     """A split with the columns that it was read from, the form of the right option, and whether the file
-    itself words items."""
+    itself words items. `guess` is the note about columns that were guessed; empty if all were named."""
 
     split: Split
     columns: Chosen
     form: str
     fixed: bool
+    guess: str = ""
 
 
 def read(split: str, data: DataConfig) -> Read:
@@ -34,11 +35,13 @@ def read(split: str, data: DataConfig) -> Read:
     found = sources.read(split, data)
     chosen, form = _understood(found)
     words = replace(chosen, gold_as=form).words()
+    guess = ""
     if chosen.guessed:
-        found.problems.note(
+        guess = (
             f"{found.problems.path.name}: columns {words} ({', '.join(chosen.guessed)} guessed; data.columns "
             "names others)"
         )
+        found.problems.note(guess)
     renamed = [name for name in chosen.attributes if items.called(name) != name]
     if renamed:
         found.problems.note(
@@ -58,7 +61,7 @@ def read(split: str, data: DataConfig) -> Read:
         )
     notes = tuple(found.problems.found)
     loaded = Split(found.stem, usable, found.source, found.sha256, notes, drawn=words.replace("|", "/"))
-    return Read(loaded, chosen, form, found.fixed)
+    return Read(loaded, chosen, form, found.fixed, guess)
 
 
 def _understood(found: Rows) -> tuple[Chosen, str]:

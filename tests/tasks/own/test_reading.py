@@ -34,6 +34,15 @@ def test_the_order_of_columns_changes_nothing(tmp_path: Path) -> None:
     assert load(write(tmp_path / "turned.csv", turned), columns=NAMED).items == EXPECTED
 
 
+def test_a_column_without_a_name_is_not_a_column(tmp_path: Path) -> None:
+    """A table of pandas begins with the numbers of its rows, under a blank header."""
+    (tmp_path / "named").mkdir()
+    blank = write(tmp_path / "frases.csv", [{"": n // 2, **row} for n, row in enumerate(rows())])
+    assert load(blank).items == load(write(tmp_path / "named" / "frases.csv", rows())).items
+    with pytest.raises(FiglangError, match=r"no column 'no'; the columns are clave, frase, .*, tipo$"):
+        load(blank, columns=ColumnsConfig(context="no"))
+
+
 @pytest.mark.parametrize("column", ["letter", "order"])
 def test_a_column_does_not_take_the_name_of_an_attribute_of_figlang(column: str, tmp_path: Path) -> None:
     file = write(tmp_path / "frases.csv", [{**row, column: "A"} for row in rows()])
