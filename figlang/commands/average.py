@@ -33,7 +33,7 @@ from figlang.models import manifest as manifests
 from figlang.models.manifest import Manifest
 from figlang.release import averaging, card, narrowing
 from figlang.reports import showing
-from figlang.runs import origins, results, stages, systems
+from figlang.runs import origins, recipes, results, stages, systems
 from figlang.runs.systems import System
 from figlang.tasks import registry as data
 from figlang.training import displacement, likelihood
@@ -70,15 +70,18 @@ def main(config: AverageConfig) -> None:
     parts = _parts(config, not systems.unlike(finished))
     _check_data(finished)
     contents = [system.content for system in finished]
+    model = contents[0]["model"]
+    if any(content["model"] != model for content in contents) and not config.shares:
+        model = recipes.of_all_seeds(model, finished[0].seed)  # each is called after the seed it began from
     weights, adapters = averaging.mean(parts.models, config.rank, parts.shares, config.way, config.density)
     validation = _validation(config.runs[0], contents[0], config.paths)
     with whole_folder(folder, check) as beside:
-        _write_model(beside / "model", config, parts, weights, adapters)
+        _write_model(beside / "model", config, model, parts, weights, adapters)
         loaded = opening.export(beside / "model", config)
         likely = likelihood.of_export(loaded, validation.items)  # scoring may lay the weights out anew
         facts = predicting.predict(loaded, validation, beside, predicting.How(config.trainer.progress))
         clean = cleanness.of_mean([*map(Path, config.runs)], parts.manifests[: len(contents)], validation)
-        document = _document(config, contents, facts, validation, beside, clean)
+        document = _document(config, model, contents, facts, validation, beside, clean)
         document |= _measured(contents, likely)
         for file in (Path(config.runs[0]) / name for name in ("config.yaml", "recipe.json")):
             if file.is_file():  # a released checkpoint has no recipe.json
@@ -155,8 +158,9 @@ def _validation(run: str, content: Mapping[str, Any], paths: PathsConfig) -> Spl
 
 
 def _write_model(
-    model: Path,
+    folder: Path,
     config: AverageConfig,
+    name: str,
     parts: Parts,
     weights: Mapping[str, Tensor],
     adapters: Mapping[str, Any] | None,
@@ -168,19 +172,20 @@ def _write_model(
     told = [config.rank, *way, *start, *config.shares, *(manifest.settings for manifest in parts.manifests)]
     manifest = replace(
         first,
+        name=name,
         method=", ".join([first.method, *made_by(config, adapters is None)]),
         settings=digest(told),
         seed=first.seed if len(config.runs) == 1 else None,
     )
     if adapters is None and config.rank is not None:
         below = _below(Path(config.runs[0]))
-        narrowing.export(weights, below, manifest, config.rank, model, config.paths.cache)
+        narrowing.export(weights, below, manifest, config.rank, folder, config.paths.cache)
         return
-    copied(parts.models[0], model, without=BESIDE)
-    save_file(dict(weights), model / averaging.weights_file(model), {"format": "pt"})
+    copied(parts.models[0], folder, without=BESIDE)
+    save_file(dict(weights), folder / averaging.weights_file(folder), {"format": "pt"})
     if adapters is not None:
-        write_text(model / CONFIG_NAME, json.dumps(adapters, indent=2) + "\n")
-    manifests.write(model, manifest)
+        write_text(folder / CONFIG_NAME, json.dumps(adapters, indent=2) + "\n")
+    manifests.write(folder, manifest)
 
 
 def made_by(config: AverageConfig, whole: bool) -> list[str]:
@@ -215,6 +220,7 @@ def _below(run: Path) -> ModelConfig:
 
 def _document(
     config: AverageConfig,
+    model: str,
     contents: Sequence[Mapping[str, Any]],
     facts: Mapping[str, Any],
     validation: Split,
@@ -223,9 +229,7 @@ def _document(
 ) -> dict[str, Any]:
     """The content of metrics.json: what was measured of the mean, and what is known of the runs."""
     first = contents[0]
-    evaluated = results.Evaluated(
-        first["model"], facts, validation, "validation", first["data_name"], first["seed"]
-    )
+    evaluated = results.Evaluated(model, facts, validation, "validation", first["data_name"], first["seed"])
     teachers = {each["sha256"]: each for content in contents for each in content.get("teachers", [])}
     commands = [[*content.get("commands", []), content["command"]] for content in contents]
     return evaluated.document(folder, clean) | {

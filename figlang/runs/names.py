@@ -35,6 +35,8 @@ HEADINGS = {
 TELLING = [key for key in HEADINGS if key not in ("model", "base")] + ["base"]
 # If most systems are alike in one of these, only the others say theirs.
 USUAL = ("trained", "before", "loss", "tuning", "averaged", "text", "precision")
+# No value of these says that there was nothing of the kind, which a name cannot say.
+ABSENT = ("before", "averaged")
 SILENT = ("", "none")
 LETTER = "letter"
 LONGEST = 40  # characters of a property in a name
@@ -149,8 +151,9 @@ def _told(names: Sequence[str], values: Sequence[str], key: str) -> list[str]:
         for name in names
         if len({value for other, value in zip(names, values, strict=True) if other == name}) > 1
     }
+    absent = {name for name, value in zip(names, values, strict=True) if key in ABSENT and not value}
     told = [
-        _with(name, _cut(value)) if name in several and value != usual else name
+        _with(name, _cut(value)) if name in several and (value != usual or name in absent) else name
         for name, value in zip(names, values, strict=True)
     ]
     # Values whose beginnings are alike do not help when they are cut.

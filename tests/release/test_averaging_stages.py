@@ -1,5 +1,6 @@
 """Trainings of two stages: seeds that each began from the same seed of another training are one recipe."""
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -36,6 +37,9 @@ def test_seeds_that_began_from_seeds_of_another_recipe_are_one_recipe(
     )  # from another seed than its own
     call(monkeypatch, average_command, "second/seed0", "second/seed1", "start=0.5", "output=half")
     parts = [f"{stage}/seed{seed}/model" for stage in ("first", "second") for seed in (0, 1)]
+    assert json.loads((tmp_path / "half/metrics.json").read_text())["model"] == "first"
+    both = systems.pooled(systems.read(["second/seed0", "second/seed1", "half"]))
+    assert [pool.name for pool in both] == ["first, 2 seeds", "first, 0.5 × start + 0.5 × mean of 2 seeds"]
     half, *four = (load_file(Path(one) / "model.safetensors") for one in ("half/model", *parts))
     for name in (name for name, value in half.items() if value.is_floating_point()):
         torch.testing.assert_close(half[name], sum(one[name] for one in four) / 4)

@@ -78,6 +78,14 @@ def test_the_released_checkpoints_have_names_that_people_would_give() -> None:
             [one("tiny", "x@1", command="python evaluate.py name=first"), one("tiny", "x@1")],
             ["first", "tiny"],
         ),
+        (
+            [one("tiny", "x@1"), one("tiny", "x@1", method="contrastive+lora, mean of 2 seeds")],
+            ["tiny", "tiny, mean of 2 seeds"],
+        ),
+        (
+            [one("tiny", "x@1"), one("tiny", "snli>x@1"), one("tiny", "snli>x@1", scoring="pmi")],
+            ["tiny", "tiny, SNLI, dual", "tiny, SNLI, pmi"],
+        ),
         ([one("tiny", "mix(a=1)@1"), one("tiny", "mix(a=2)@1")], ["tiny, a=1", "tiny, a=2"]),
     ],
 )
