@@ -8,7 +8,7 @@ from rich.console import Console
 
 from figlang import tables
 from figlang.config import ContaminationConfig, DataConfig, PathsConfig
-from figlang.config.composing import data_presets
+from figlang.config.composing import data_sets
 from figlang.config.entry import entry
 from figlang.files import folders
 from figlang.files.whole import write_text
@@ -22,7 +22,7 @@ from figlang.text.amounts import counted
 @entry("contamination")
 def main(config: ContaminationConfig) -> None:
     train, _ = data.for_training(_searched(config.data, config.paths), config.paths)
-    splits = overlap_table.evaluated(config.data, data_presets(config.against), config.paths)
+    splits = overlap_table.evaluated(config.data, data_sets(config.against), config.paths)
     before = stages.before(Path(config.run), config.paths) if config.run is not None else []
     evaluations = [Path(folder) for folder in config.runs]
     contents = [recomputed.checked(folder / "metrics.json") for folder in evaluations]

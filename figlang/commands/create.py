@@ -10,7 +10,7 @@ from rich.console import Console
 
 from figlang import tables
 from figlang.config import CreateConfig
-from figlang.config.composing import data_presets
+from figlang.config.composing import data_sets
 from figlang.config.entry import entry
 from figlang.config.signature import versions
 from figlang.creation import building, checks, division, drafts, prompts, validation
@@ -95,16 +95,19 @@ def _others(config: CreateConfig) -> Iterator[tuple[str, Split]]:
 
     Raises FiglangError for a data set of which none can.
     """
-    for data in data_presets(config.against):
-        loaded, problem = 0, None
+    for data in data_sets(config.against):
+        # A file that is named alone is every split.
+        loaded, problem = set[tuple[str, ...]](), None
         for role in building.SPLITS:
             try:
                 split = registry.load(role, replace(data, limit=None), config.paths)
             except FiglangError as error:  # the data set has no such split, or its files are missing
                 problem = error
                 continue
-            loaded += 1
-            yield data.name, split
+            ids = tuple(item.id for item in split.items)
+            if ids not in loaded:
+                yield data.name, split
+            loaded.add(ids)
         if problem is not None and not loaded:
             raise problem
 

@@ -7,7 +7,7 @@ improved and what it worsened. Without run= they are added to the card of a rele
 from rich.console import Console
 
 from figlang.config import ReleaseConfig
-from figlang.config.composing import data_presets
+from figlang.config.composing import data_sets
 from figlang.config.entry import entry
 from figlang.evaluation import runtime
 from figlang.release import releasing
@@ -21,7 +21,7 @@ def main(config: ReleaseConfig) -> None:
         runtime.device(config.trainer)  # refuses one that is not here before anything is read
     runtime.start(0, config.trainer)
     folder = (
-        releasing.release(config, data_presets(config.against)) if config.run else releasing.annotate(config)
+        releasing.release(config, data_sets(config.against)) if config.run else releasing.annotate(config)
     )
     showing.show(recomputed.checked(folder / "metrics.json"), folder, Console())
 

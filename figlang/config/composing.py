@@ -14,6 +14,7 @@ from figlang.config.data import DataConfig
 from figlang.config.given import Given
 from figlang.config.presets import CONF
 from figlang.config.roots import chosen
+from figlang.config.shorthand import TABLES, preset_of_table
 from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.train import TrainConfig
 from figlang.errors import FiglangError
@@ -107,6 +108,27 @@ def data_presets(names: Sequence[str], like: DataConfig | None = None) -> list[D
         for preset in presets:
             naming.name_data(preset, _given())
     return presets
+
+
+def data_sets(names: Sequence[str]) -> list[DataConfig]:
+    """Data sets that a list such as against= names.
+
+    Args:
+        names: Presets of data=, and files of the user's own.
+
+    Returns:
+        One group of options for each name.
+
+    Raises:
+        FiglangError: A name is neither a preset nor that of a table.
+    """
+    files = {name: preset_of_table(name) for name in names if name.lower().endswith(TABLES)}
+    found = data_presets([files.get(name, name) for name in names])
+    for name, data in zip(names, found, strict=True):
+        if name in files:
+            data.file = name
+            naming.name_by_file(data, Given((), {}, multirun=False))
+    return found
 
 
 def _given() -> Given:

@@ -35,6 +35,7 @@ HINT = (
 MIX = "data.mix"
 # Lists of which a single entry means nothing: an order of classes, a pair of tags.
 WHOLE = ("nli.labels", "protocol.think_tags")
+OWN = "own"  # the preset of a file with any columns
 SPLITS = {"dev": "validation", "val": "validation", "valid": "validation"}
 
 
@@ -112,20 +113,25 @@ def _data(value: str, words: Sequence[str]) -> list[str]:
     if not any(part.lower().endswith(TABLES) for part in parts):
         return [f"data={value}"]
     _check_single("data", parts)
-    return [_data_of_table(parts[0], words), f"data.file={text(parts[0])}"]
+    return [f"data={preset_of_table(parts[0], words)}", f"data.file={text(parts[0])}"]
 
 
-def _data_of_table(file: str, words: Sequence[str]) -> str:
-    """The preset for a file of one's own: by its columns, if they can be read and no column was named."""
+def preset_of_table(file: str, words: Sequence[str] = ()) -> str:
+    """The preset for a file of one's own: by its columns, if they can be read and no column was named.
+
+    Args:
+        file: The file.
+        words: The words of the command line, which may name columns.
+    """
     path = Path(file).expanduser()
     named = any(word.startswith("data.columns.") for word in words)
     if named or path.suffix.lower() not in (".csv", ".tsv", ".jsonl"):
-        return "data=own"
+        return OWN
     found = columns(path)
     known = DEFAULTS.by_columns.items()
     unknown = not found and not path.is_file()
     fitting = [preset for preset, needed in known if unknown or set(found) >= set(needed)]
-    return f"data={fitting[0]}" if fitting else "data=own"
+    return fitting[0] if fitting else OWN
 
 
 def _with_file(root: Root, words: Sequence[str]) -> list[str]:
@@ -138,8 +144,8 @@ def _with_file(root: Root, words: Sequence[str]) -> list[str]:
         return list(words)
     given = [word.partition("=")[2].strip("'\"") for word in words if word.startswith("data.file=")]
     if given:
-        return [_data_of_table(given[-1], words), *words]
-    return ["data=own", *words] if any(word.startswith("data.hub=") for word in words) else list(words)
+        return [f"data={preset_of_table(given[-1], words)}", *words]
+    return [f"data={OWN}", *words] if any(word.startswith("data.hub=") for word in words) else list(words)
 
 
 def _with_tool(root: Root, words: Sequence[str]) -> list[str]:

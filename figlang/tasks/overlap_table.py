@@ -32,7 +32,7 @@ def evaluated(
     held_out = trained.held_out if divided else 1.0
     found: dict[tuple[str, str], tuple[str, str, Split]] = {}
     for one in (part for whole in against for part in registry.parts(whole)):
-        root = trained.root if one.root is None else one.root
+        root = trained.root if one.root is None and one.file is None else one.root
         settings = replace(one, root=root, seed=trained.seed, held_out=held_out)
         name = one.name if root == one.root or root != SAMPLES else f"{one.name}, bundled sample"
         try:

@@ -136,6 +136,19 @@ def test_another_data_set_is_searched_by_name(tmp_path: Path, monkeypatch: pytes
     assert "# ours" in (tmp_path / "mine" / "README.md").read_text(encoding="utf-8")
 
 
+def test_a_file_of_one_s_own_is_searched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    some = rows(6)
+    table(tmp_path / "items.csv", some)
+    known = f"context,option1,option2,label\n{some[1]['metaphor1']},It is so,It is not,0\n"
+    (tmp_path / "known.csv").write_text(known, encoding="utf-8")
+    create(monkeypatch, "file=items.csv", "output=mine", "against=known.csv", "name=ours")
+    with (tmp_path / "mine" / "checks.csv").open(encoding="utf-8", newline="") as file:
+        found = [row for row in csv.DictReader(file) if row["check"] == "elsewhere"]
+    assert len(found) == 1
+    assert "known" in found[0]["what"]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -250,9 +250,25 @@ def test_a_file_that_is_named_alone_is_searched_whole(
     assert one["evaluated"][0]["context"]
 
 
+@pytest.mark.parametrize("header", ["context,option1,option2,label", "startphrase,ending1,ending2,labels"])
+def test_files_of_one_s_own_are_looked_for_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, header: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    train, _ = for_training(data_presets(["figqa_sample"])[0], PathsConfig())
+    (tmp_path / "mine").mkdir()
+    text = f'{header}\n"{train.items[3].context}",It is so,It is not,0\n'
+    (tmp_path / "mine" / "sayings.csv").write_text(text, encoding="utf-8")
+    run(monkeypatch, "data=figqa_sample", "against=mine/sayings.csv,miqa_sample", "output=found")
+    own, other = json.loads((tmp_path / "found" / "overlap.json").read_text())["evaluated"]
+    assert (own["data"], own["items"], len(own["context"])) == ("sayings", 1, 1)
+    assert other["data"] == "miqa_sample"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["against=[gone.csv]"], "evaluation text of gone cannot be looked for: no such file: gone.csv"),
         (["against=[figqa]"], "data=figqa is not a preset"),
         (["against=[]"], "against= is empty"),
         (["n=0"], "n=0 must be above 0"),

@@ -8,7 +8,9 @@ from figlang.config.presets import DEFAULTS
 from figlang.config.section import COUNT, Command, option, words
 from figlang.errors import FiglangError
 
-AGAINST = "Presets of data= whose evaluation items are looked for in the training items."
+AGAINST = (
+    "Presets of data=, or files of your own, whose evaluation items are looked for in the training items."
+)
 
 
 @dataclass

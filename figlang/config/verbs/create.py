@@ -26,7 +26,8 @@ class CreateConfig(Command):
         None, "Text file about purpose, writers and licence, which becomes a part of the card."
     )
     against: list[str] = words(
-        "Presets of data=. Items with a near-duplicate in one of their splits are dropped."
+        "Presets of data=, or files of your own. Items with a near-duplicate in one of their splits are "
+        "dropped."
     )
     alike: float = option(
         0.75, "Smallest Jaccard similarity of the words of near-duplicates.", within=SIMILARITY
