@@ -17,6 +17,7 @@ from figlang.config import multirun
 from figlang.config.combining import Combination, combinations
 from figlang.config.composing import named
 from figlang.config.packages import check_packages
+from figlang.config.present import check_files
 from figlang.config.presets import CONF
 from figlang.config.refusals import of_submitit, refuse, refuse_fault
 from figlang.config.relief import before_steps
@@ -87,6 +88,7 @@ class Entry:
             made: list[Combination[Any]] = combinations(self.verb, root.schema, words)
             for each in made:
                 check_packages(each.config)
+                check_files(each.config)
             with collected():
                 self.task(made)
         except OURS as error:
@@ -144,6 +146,7 @@ class Entry:
         try:
             config = named(composed, root.schema)
             check_packages(config)
+            check_files(config)
             with collected():
                 folder = self.task(config)
             trained = config.run if isinstance(config, TrainConfig) else None

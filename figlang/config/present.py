@@ -1,0 +1,28 @@
+"""Files that a command line names are looked for before anything else is done."""
+
+from typing import Any
+
+from figlang.config.data import DataConfig
+from figlang.files.missing import no_such_file
+from figlang.files.sources import local_path
+
+# Settings of the group data that name a file of the user's own.
+NAMED = ("file", "train", "validation", "test", "test_labels", "published")
+
+
+def check_files(config: Any) -> None:
+    """Check that the files which data= names exist, before a library that takes seconds is imported.
+
+    Args:
+        config: The options of any verb.
+
+    Raises:
+        FiglangError: A file does not exist, or is a folder.
+    """
+    data = getattr(config, "data", None)
+    if not isinstance(data, DataConfig):
+        return
+    for name in NAMED:
+        given = getattr(data, name)
+        if given is not None and not (path := local_path(given)).is_file():
+            raise no_such_file(path)
