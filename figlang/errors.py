@@ -1,5 +1,6 @@
 """Errors that are meant for the person at the keyboard."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -37,8 +38,10 @@ def owned(items: Sequence[str]) -> Iterator[None]:
 
 
 def one_line(error: BaseException) -> str:
-    """A library's message on one line of at most 300 characters; the name of its type if it has none."""
-    return " ".join(str(error).split())[:300] or type(error).__name__
+    """A library's message on one line of at most 300 characters, without the number of an error of the
+    system; the name of its type if it has none."""
+    said = re.sub(r"^\[Errno -?\d+\] ", "", " ".join(str(error).split()))
+    return said[:300] or type(error).__name__
 
 
 def damage(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, RangeSweep
@@ -10,7 +11,7 @@ from hydra.errors import HydraException
 from figlang.config import typed
 from figlang.config.presets import CONF
 from figlang.config.roots import Root
-from figlang.config.shorthand import expanded
+from figlang.config.shorthand import TABLES, expanded
 from figlang.config.suggesting import written
 from figlang.config.verbs.train import TrainConfig
 from figlang.errors import FiglangError, one_line
@@ -53,6 +54,7 @@ def readable(root: Root, words: list[str]) -> list[str]:
         words = [f"{single}={typed.text(word)}" if _is_bare(word) else word for word in words]
     else:
         typed.check_bare(words, {*presets, *names})
+        _check_places(words, root, names)
     words = [_quoted(word) for word in words]
     _check_several(words, presets)
     return words
@@ -112,6 +114,15 @@ def _check_scoring(words: list[str]) -> None:
 def _is_bare(word: str) -> bool:
     """Whether a word is a path and not a setting. A path may hold `=`, but no key begins as it does."""
     return word.startswith(("/", "./", "../")) or ("=" not in word and not word.startswith("-"))
+
+
+def _check_places(words: Sequence[str], root: Root, names: Collection[str]) -> None:
+    """Refuse a file of items or a run that stands alone, with the option that takes it."""
+    for word in filter(_is_bare, words):
+        if "data" in root.presets and word.lower().endswith(TABLES):
+            raise FiglangError(f"{word} stands alone; write data={word}")
+        if "checkpoint" in names and Path(word).is_dir():
+            raise FiglangError(f"{word} stands alone; write checkpoint={word}")
 
 
 def _with_runs(words: list[str]) -> list[str]:

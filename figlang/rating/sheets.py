@@ -125,6 +125,11 @@ def keyed(folder: Path) -> tuple[str, dict[str, str], dict[str, Generation]]:
 
     Raises FiglangError if there is none.
     """
+    if not (folder / KEY).is_file():
+        raise FiglangError(
+            f"{folder} has no sheet, since there is no {KEY} in it; make one by figlang rate "
+            f"runs=[FOLDER,…] folder={folder}, or name another folder"
+        )
     try:
         key = from_json((folder / KEY).read_text(encoding="utf-8"))
         scale, entries = key["scale"], key["answers"]
@@ -133,7 +138,7 @@ def keyed(folder: Path) -> tuple[str, dict[str, str], dict[str, Generation]]:
         return scale, models, {name: Generation(**entry) for name, entry in entries.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FiglangError(
-            f"{folder / KEY} cannot be read ({one_line(error)}); give the folder of the sheet"
+            f"{folder / KEY} cannot be read ({one_line(error)}); put the file of the sheet back"
         ) from error
 
 

@@ -197,8 +197,8 @@ class Task:
             FiglangError: There are none, or a kind is unknown.
         """
         raise FiglangError(
-            f"{self.title} has no open questions; use another data=, or rate answers that were written "
-            "elsewhere by figlang rate texts=[FILE.csv]"
+            f"{self.title}: there are no open questions; use another data=, or rate answers that were "
+            "written elsewhere by figlang rate texts=[FILE.csv]"
         )
 
     def published_files(self, split: Split, role: str) -> tuple[str, ...]:

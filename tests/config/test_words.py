@@ -1,6 +1,7 @@
 """Words of a command line that become other words before Hydra reads them."""
 
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
@@ -30,6 +31,22 @@ def test_shared_items_are_asked_for_by_a_flag_too() -> None:
 def test_other_verbs_explain_the_flag() -> None:
     with pytest.raises(FiglangError, match="arguments have no dashes: write rename=A=B"):
         readable(ROOTS["evaluate"], ["--rename=A=B"])
+
+
+@pytest.mark.parametrize(
+    ("verb", "word", "said"),
+    [
+        ("evaluate", "own.csv", "own.csv stands alone; write data=own.csv"),
+        ("train", "mine/items.jsonl", "mine/items.jsonl stands alone; write data=mine/items.jsonl"),
+        ("evaluate", "runs", "runs stands alone; write checkpoint=runs"),
+    ],
+)
+def test_a_file_or_a_run_that_stands_alone_is_answered_with_its_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, word: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    assert refusal(verb, "model=minilm", word) == said
 
 
 def numbers(schema: Any, prefix: str = "") -> list[str]:

@@ -330,7 +330,7 @@ def test_figqa_has_several_answers_to_a_metaphor(run: Run) -> None:
         (["sampling.seed=1"], "sampling.seed changes nothing without sampling.temperature=0.7"),
         (
             ["data=winogrande_l", "data.root=package:figlang/samples"],
-            "has no open questions; use another data=, or rate answers that were written elsewhere",
+            "there are no open questions; use another data=, or rate answers that were written elsewhere",
         ),
     ],
 )

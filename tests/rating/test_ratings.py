@@ -113,7 +113,9 @@ def test_what_is_no_rating_is_named(folder: Path, line: str, message: str) -> No
 
 
 def test_a_folder_without_key_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FiglangError, match=r"key\.json cannot be read"):
+    with pytest.raises(
+        FiglangError, match=r"has no sheet, since there is no key\.json in it; make one by figlang rate runs="
+    ):
         sheets.read(tmp_path, [])
 
 
