@@ -2,14 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from figlang.errors import one_line
 
 
 def test_the_number_of_an_error_of_the_system_is_left_out(tmp_path: Path) -> None:
-    try:
+    with pytest.raises(FileNotFoundError) as error:
         (tmp_path / "gone").read_text()
-    except OSError as error:
-        assert one_line(error) == f"No such file or directory: '{tmp_path / 'gone'}'"
+    assert one_line(error.value) == f"No such file or directory: '{tmp_path / 'gone'}'"
 
 
 def test_a_message_is_one_line_and_without_one_the_type_is_named() -> None:

@@ -35,7 +35,7 @@ def main(config: GenerateConfig) -> None:
     loaded = opening.model(config, needed="writes")
     if not loaded.manifest.input_format.causal:
         raise FiglangError(
-            f"generate needs a causal model, but {loaded.manifest.name} is another kind; try model=smollm2"
+            f"generate needs a causal model, but {loaded.manifest.name} is an encoder; try model=smollm2"
         )
     pool: list[Generation] = []
     if rated is not None:

@@ -3,11 +3,14 @@
 from typing import Any
 
 from figlang.config.data import DataConfig
+from figlang.config.presets import DEFAULTS
+from figlang.config.shorthand import OWN
 from figlang.files.missing import no_such_file
 from figlang.files.sources import local_path
 
-# Settings of the group data that name a file of the user's own.
-NAMED = ("file", "train", "validation", "test", "test_labels", "published")
+# Settings of the group data that name a file with items, and the tasks that read them.
+NAMED = ("file", "train", "validation", "test")
+READING = (OWN, *DEFAULTS.by_columns)
 
 
 def check_files(config: Any) -> None:
@@ -20,7 +23,8 @@ def check_files(config: Any) -> None:
         FiglangError: A file does not exist, or is a folder.
     """
     data = getattr(config, "data", None)
-    if not isinstance(data, DataConfig):
+    # Other tasks refuse these settings themselves.
+    if not isinstance(data, DataConfig) or data.dataset not in READING:
         return
     for name in NAMED:
         given = getattr(data, name)

@@ -54,7 +54,7 @@ def readable(root: Root, words: list[str]) -> list[str]:
         words = [f"{single}={typed.text(word)}" if _is_bare(word) else word for word in words]
     else:
         typed.check_bare(words, {*presets, *names})
-        _check_places(words, root, names)
+        _check_alone(words, root, names, presets)
     words = [_quoted(word) for word in words]
     _check_several(words, presets)
     return words
@@ -116,13 +116,18 @@ def _is_bare(word: str) -> bool:
     return word.startswith(("/", "./", "../")) or ("=" not in word and not word.startswith("-"))
 
 
-def _check_places(words: Sequence[str], root: Root, names: Collection[str]) -> None:
-    """Refuse a file of items or a run that stands alone, with the option that takes it."""
+def _check_alone(
+    words: Sequence[str], root: Root, names: Collection[str], presets: Mapping[str, Collection[str]]
+) -> None:
+    """Refuse a file of items, a run or a preset that stands alone, with the option that takes it."""
     for word in filter(_is_bare, words):
         if "data" in root.presets and word.lower().endswith(TABLES):
             raise FiglangError(f"{word} stands alone; write data={word}")
         if "checkpoint" in names and Path(word).is_dir():
             raise FiglangError(f"{word} stands alone; write checkpoint={word}")
+        for group in ("data", "model"):
+            if group in root.presets and word in presets[group]:
+                raise FiglangError(f"{word} stands alone; write {group}={word}")
 
 
 def _with_runs(words: list[str]) -> list[str]:

@@ -72,7 +72,7 @@ class Answers(Filling):
     def open(self, split: Split, loaded: Opened) -> None:
         if not loaded.manifest.input_format.causal:
             raise FiglangError(
-                f"this table needs a causal model, but {loaded.manifest.name} is another kind; try "
+                f"this table needs a causal model, but {loaded.manifest.name} is an encoder; try "
                 f"figlang evaluate data={self._config.data.name}"
             )
         self._grid.check(split.items)

@@ -120,10 +120,11 @@ def _check(loaded: Opened, share: Share, how: How) -> None:
 def _idle(loaded: Opened, how: How) -> str | None:
     """The first setting that has no effect on this model."""
     takes = loaded.manifest.input_format
-    if how.scoring is not None and how.scoring.kind != takes.scoring:
-        return f"scoring={how.scoring.name}"
+    # A protocol brings scoring=letter, which nobody typed.
     if how.protocol is not None and takes.ability is not Ability.REPLY:
         return f"protocol={how.protocol.name}"
+    if how.scoring is not None and how.scoring.kind != takes.scoring:
+        return f"scoring={how.scoring.name}"
     if not takes.takes_prompt and how.prompt != PromptConfig():
         return f"prompt={how.prompt.name}"
     if not takes.takes_length and how.max_length is not None:

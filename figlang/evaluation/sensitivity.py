@@ -11,6 +11,7 @@ from figlang.errors import FiglangError
 from figlang.evaluation import assessment, opening, predicting, soundness
 from figlang.evaluation.how import Share
 from figlang.models.checkpoint import Served
+from figlang.models.formats import Ability
 from figlang.runs import outputs
 from figlang.runs.answered import Answered
 from figlang.statistics import metrics
@@ -39,6 +40,11 @@ def measure(config: SensitivityConfig) -> tuple[Table, Path] | None:
     split = opening.items(config)
     pool = prompting.pool(config.prompt, config.data, config.paths)
     loaded = opening.model(config)
+    if loaded.manifest.input_format.ability is not Ability.REPLY:
+        raise FiglangError(
+            f"figlang sensitivity asks chat models, but {loaded.manifest.name} reads its inputs as "
+            f"{loaded.manifest.format}; give a causal model"
+        )
     share = Share(split, range(len(split.items)))
     wordings = chosen(share.questions.wordings(split.items, config.prompt), config.wordings)
     asked = replace(assessment.how(config, pool), blind=False)

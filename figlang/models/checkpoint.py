@@ -278,7 +278,7 @@ def _encoder(model: ModelConfig, scoring: ScoringConfig | None, cache: str, kept
     if scoring is not None and of_scoring(scoring.kind).network is CAUSAL.network:
         raise FiglangError(
             f"scoring={scoring.name} is for causal models, but {model.name} is an encoder; leave "
-            "scoring= and protocol= out, or take scoring=pll if it has a masked-LM head"
+            "scoring= and protocol= out, or take pll if it has a masked-LM head"
         )
     if model.init == "tiny" and scoring is not None:
         # debug=fast has no files from which a manifest could be read

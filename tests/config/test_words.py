@@ -38,15 +38,17 @@ def test_other_verbs_explain_the_flag() -> None:
     [
         ("evaluate", "own.csv", "own.csv stands alone; write data=own.csv"),
         ("train", "mine/items.jsonl", "mine/items.jsonl stands alone; write data=mine/items.jsonl"),
+        ("describe", "miqa", "miqa stands alone; write data=miqa"),
+        ("evaluate", "smollm2", "smollm2 stands alone; write model=smollm2"),
         ("evaluate", "runs", "runs stands alone; write checkpoint=runs"),
     ],
 )
-def test_a_file_or_a_run_that_stands_alone_is_answered_with_its_option(
+def test_a_file_a_run_or_a_preset_that_stands_alone_is_answered_with_its_option(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, word: str, said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").mkdir()
-    assert refusal(verb, "model=minilm", word) == said
+    assert refusal(verb, word) == said
 
 
 def numbers(schema: Any, prefix: str = "") -> list[str]:

@@ -324,7 +324,7 @@ def test_figqa_has_several_answers_to_a_metaphor(run: Run) -> None:
         (["ratings=[a.csv]"], "shots=, rated= and ratings= go together"),
         (["kinds=[]"], "kinds=[] has no questions"),
         (["data.question=implied-by"], "has no questions about these items"),
-        (["shots=2", "rated=/nowhere", "ratings=[a.csv]"], "key.json cannot be read"),
+        (["shots=2", "rated=/nowhere", "ratings=[a.csv]"], "/nowhere has no sheet"),
         (["sampling.top_p=2"], "sampling.top_p=2.0 must be above 0 and at most 1"),
         (["sampling.top_p=0.9"], "sampling.top_p changes nothing without sampling.temperature=0.7"),
         (["sampling.seed=1"], "sampling.seed changes nothing without sampling.temperature=0.7"),
