@@ -111,6 +111,11 @@ def _split(value: str) -> list[str]:
 def _data(value: str, words: Sequence[str]) -> list[str]:
     parts = lists.parts(value)
     if not any(part.lower().endswith(TABLES) for part in parts):
+        if odd := [part for part in parts if Path(part).suffix and Path(part).expanduser().is_file()]:
+            raise FiglangError(
+                f"data={odd[0]} is not a table that figlang reads; give a file that ends with "
+                f"{', '.join(TABLES)}"
+            )
         return [f"data={value}"]
     _check_single("data", parts)
     return [f"data={preset_of_table(parts[0], words)}", f"data.file={text(parts[0])}"]

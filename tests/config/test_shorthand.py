@@ -165,6 +165,16 @@ def test_in_a_multirun_each_entry_is_a_list_of_its_own() -> None:
     assert words("train", "-m", "logger=csv,wandb") == ["-m", "logger=csv,wandb"]
 
 
+def test_a_file_that_is_not_a_table_is_not_called_a_preset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "items.xlsx").write_bytes(b"PK")
+    with pytest.raises(FiglangError, match=r"^data=items.xlsx is not a table that .* ends with \.csv, \.tsv"):
+        words("evaluate", "data=items.xlsx")
+    assert words("evaluate", "data=figqa_sample") == ["data=figqa_sample"]
+
+
 @pytest.mark.parametrize("word", ["model=a/b,c/d", "data=a.csv,miqa"])
 def test_several_values_are_presets(word: str) -> None:
     with pytest.raises(FiglangError, match="several values have to be presets"):
