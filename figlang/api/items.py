@@ -230,9 +230,9 @@ def items(
     Args:
         rows: A dictionary for each item. `context` (text) and `options` (a list of at least two texts) are
             needed. `gold` is the place of the right option, from 0; without it the label is hidden. `id` is
-            its name. Items with the same `group` depend on each other: they are resampled together, and are a
-            pair that is right together unless `paired` is False. Every other key is an attribute, text or a
-            list of texts, by which accuracy is broken down.
+            its name. Items with the same `group` depend on each other. They are a pair if they have the same
+            options and another one is right in each; `paired` (True or False) says it for other groups. Every
+            other key is an attribute, text or a list of texts, by which accuracy is broken down.
         name: The name of the data in tables.
         task: The task whose wording is used, as `data.dataset` names it. Empty: the wording of files of your
             own.

@@ -5,9 +5,11 @@ A dictionary has a key for each field. Every other key is an attribute: a catego
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import Any
 
 from figlang.errors import FiglangError
+from figlang.tasks.pairs import is_pair
 from figlang.types import Inference, Item, Marked, Prediction
 
 Record = dict[str, Any]
@@ -107,12 +109,16 @@ def read_items(records: Iterable[Mapping[str, Any]]) -> list[Item]:
     read: list[Item] = []
     known: set[str] = set()
     widths: dict[str, int] = {}
+    told: set[str] = set()  # groups of which a record says whether they are pairs
     for place, record in enumerate(_several_records(records)):
         item = _item(record, place)
         if item.id in known:
             raise FiglangError(f"record {place}: the id {item.id} is that of an earlier one; give other ids")
         known.add(item.id)
-        if item.paired and widths.setdefault(item.group, len(item.options)) != len(item.options):
+        if _given(record, "paired", None) is not None:
+            told.add(item.group)
+        other = widths.setdefault(item.group, len(item.options)) != len(item.options)
+        if other and item.paired and item.group in told:
             raise FiglangError(
                 f"record {place} has {len(item.options)} options, but its group {item.group} has "
                 f"{widths[item.group]}; give a pair as many, or set paired to False"
@@ -120,7 +126,20 @@ def read_items(records: Iterable[Mapping[str, Any]]) -> list[Item]:
         read.append(item)
     if not read:
         raise FiglangError("there are no records; give a dictionary with context and options for each item")
-    return read
+    return _paired(read, told)
+
+
+def _paired(read: Sequence[Item], told: AbstractSet[str]) -> list[Item]:
+    """The items, where the items of a group that is not a pair are not paired, unless a record says it."""
+    groups: dict[str, list[Item]] = {}
+    for item in read:
+        groups.setdefault(item.group, []).append(item)
+    odd = {
+        group
+        for group, members in groups.items()
+        if group not in told and len(members) > 1 and not is_pair(members)
+    }
+    return [replace(item, paired=False) if item.group in odd else item for item in read]
 
 
 def read_predictions(records: Iterable[Mapping[str, Any]]) -> list[Prediction]:

@@ -72,6 +72,22 @@ def test_own_items() -> None:
     assert items.split.sha256 == figlang.items(OWN, name="otro").split.sha256
 
 
+def test_a_group_is_a_pair_only_with_the_same_options() -> None:
+    """Items about one idiom, each with options of its own, had a pair accuracy."""
+    soft, rough = "Era suave.", "Era áspera."
+    one = {"context": "Su voz era terciopelo", "options": [soft, rough], "gold": 0, "group": "voz"}
+    pair = [one, {**one, "context": "Su voz era grava", "options": [rough, soft], "gold": 0}]
+    others = [one, {**one, "context": "Su voz era seda", "options": [soft, "Era alta."]}]
+    wider = [one, {**one, "context": "Su voz era grava", "options": [soft, rough, "Era alta."], "gold": 1}]
+    assert [item.paired for item in figlang.items(pair)] == [True, True]
+    for rows in (others, wider, [one, {**one, "context": "Su voz era seda"}]):
+        assert [item.paired for item in figlang.items(rows)] == [False, False]
+        assert [item.group for item in figlang.items(rows)] == ["voz", "voz"]
+    stated = figlang.items([{**row, "paired": True} for row in others])
+    assert [item.paired for item in stated] == [True, True]
+    assert figlang.items(stated.to_list()).split.sha256 == stated.split.sha256
+
+
 @pytest.mark.parametrize("rows", [OWN, tuple(OWN), OWN[0], None, 3])
 def test_load_says_what_takes_rows(rows: Any) -> None:
     with pytest.raises(FiglangError, match=r"rows of your own: figlang\.items\(rows\)"):
@@ -124,7 +140,7 @@ def test_a_part_of_items_is_items_and_says_so_in_its_signature() -> None:
         ({"context": "a", "options": ["b", "c"], "gold": 0.5}, "record 1: gold=0.5 is not a place"),
         ({"context": "a", "options": ["b", "c"], "id": "0"}, "record 1: the id 0 is that of an earlier one"),
         (
-            {"context": "a", "options": ["b", "c", "d"], "group": "g"},
+            {"context": "a", "options": ["b", "c", "d"], "group": "g", "paired": True},
             "record 1 has 3 options, but its group g",
         ),
         ("text", "record 1 is str; give a dictionary"),

@@ -18,8 +18,8 @@ Rows = Sequence[Mapping[str, Any]]
 # Names of columns that say what they hold, the surest first.
 CONTEXTS = (
     *("startphrase", "context", "premise", "contexto", "question", "pregunta", "frage", "query", "stem"),
-    *("metaphor", "idiom", "proverb", "simile", "sentence", "frase", "phrase", "satz", "input", "prompt"),
-    *("text", "texto", "passage", "ctx"),
+    *("sentence", "frase", "phrase", "satz", "input", "prompt", "text", "texto", "passage", "ctx"),
+    *("metaphor", "idiom", "proverb", "simile"),  # beside a sentence, the expression that stands in it
 )
 LISTS = ("options", "choices", "choices.text", "endings", "answers", "opciones", "candidates", "alternatives")
 PREFIXES = ("option", "options", "choice", "choices", "ending", "answer", "opcion", "opción", "alternative")
@@ -39,6 +39,7 @@ class Chosen:
     """The columns that are read. `options` holds one column with lists, or the columns with one option each.
 
     `guessed` are the parts that nobody named. `unfit` is a column of ids whose cells are empty or repeat.
+    `rivals` are columns that a guessed context may be as well, and that no part is read from.
     """
 
     context: str
@@ -50,6 +51,7 @@ class Chosen:
     id: str | None = None
     unfit: str | None = field(default=None, compare=False)
     guessed: tuple[str, ...] = field(default=(), compare=False)
+    rivals: tuple[str, ...] = field(default=(), compare=False)
 
     def words(self) -> str:
         """The columns in one line: `context=…,options=…`."""
@@ -107,8 +109,10 @@ def choose(given: ColumnsConfig, rows: Rows, where: str) -> Chosen:
     attributes = tuple(given.attributes)
     if not attributes and (attributes := tuple(name for name in free if _is_category(rows, name))):
         guessed.append("attributes")
+    left = [name for name in free if name not in attributes and name != unfit]
+    rivals = tuple(_alike(left, rows)) if "context" in guessed else ()
     return Chosen(
-        context, columns, gold, given.gold_as, cluster, attributes, identifier, unfit, tuple(guessed)
+        context, columns, gold, given.gold_as, cluster, attributes, identifier, unfit, tuple(guessed), rivals
     )
 
 
@@ -182,11 +186,21 @@ def _gold(free: Sequence[str], rows: Rows, columns: Sequence[str]) -> str | None
 
 def _context(free: Sequence[str], rows: Rows) -> str | None:
     texts = [name for name in free if _share(rows, name, lambda value: isinstance(value, str))]
-    if (name := _named(texts, CONTEXTS)) is not None:
+    # A question that is the same in every row is not what an item is about.
+    if (name := _named(_alike(texts, rows), CONTEXTS) or _named(texts, CONTEXTS)) is not None:
         return name
     # The longest texts: names, categories and sources are short.
     lengths = {name: sum(len(str(row.get(name, ""))) for row in rows) / len(rows) for name in texts}
     return max(lengths, key=lambda name: lengths[name]) if lengths and max(lengths.values()) >= 8 else None
+
+
+def _alike(free: Sequence[str], rows: Rows) -> list[str]:
+    """The columns with the name of a context, and with texts that differ."""
+    return [
+        name
+        for name in free
+        if name.lower().strip() in CONTEXTS and len(set(map(str, _values(rows, name)))) > 1
+    ]
 
 
 def _share(rows: Rows, name: str, fits: Callable[[Any], bool]) -> bool:

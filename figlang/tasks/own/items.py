@@ -1,7 +1,7 @@
 """Items made of the rows of a table of one's own."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
@@ -11,6 +11,7 @@ from figlang.files.tables import Record
 from figlang.statistics.metrics import ORDERS
 from figlang.tasks.own import golds, options
 from figlang.tasks.own.columns import Chosen
+from figlang.tasks.pairs import is_pair
 from figlang.text import damaged
 from figlang.text.amounts import form
 from figlang.text.tidying import plain
@@ -174,13 +175,7 @@ def _grouped(rows: Iterable[tuple[Mapping[str, Any], Item]], made: Made) -> list
     for key, places in clusters.items():
         members = [items[place] for place in places]
         group = key.removeprefix("cluster ") if key.startswith("cluster ") else members[0].id
-        paired = key.startswith("cluster ") and _is_pair(members)
+        paired = key.startswith("cluster ") and is_pair(members)
         for place in places:
             items[place] = replace(items[place], group=group, paired=paired)
     return items
-
-
-def _is_pair(members: Sequence[Item]) -> bool:
-    texts = {tuple(sorted(map(plain, item.options))) for item in members}
-    right = [None if item.gold is None else plain(item.options[item.gold]) for item in members]
-    return len(members) > 1 and len(texts) == 1 and (set(right) == {None} or len(set(right)) == len(right))

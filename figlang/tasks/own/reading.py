@@ -7,6 +7,7 @@ from figlang.errors import FiglangError
 from figlang.tasks.own import columns, golds, items, options, sources, unpaired
 from figlang.tasks.own.columns import Chosen
 from figlang.tasks.own.sources import Rows
+from figlang.text import amounts
 from figlang.types import Split
 
 
@@ -42,6 +43,12 @@ def read(split: str, data: DataConfig) -> Read:
             "names others)"
         )
         found.problems.note(guess)
+    if chosen.rivals:
+        found.problems.note(
+            f"{found.problems.path.name}: {', '.join(chosen.rivals)} may be the context as well, and "
+            f"{amounts.form(len(chosen.rivals), 'is', 'are')} not read; name the right one by "
+            "data.columns.context=COLUMN"
+        )
     renamed = [name for name in chosen.attributes if items.called(name) != name]
     if renamed:
         found.problems.note(
