@@ -80,7 +80,9 @@ class DataConfig(Section):
         metadata={"help": "data=own: the columns of an item's parts.", "choices": ()},
     )
     hub: str | None = option(
-        None, "data=own: data set on the Hugging Face hub, ORG/NAME or ORG/NAME:CONFIGURATION."
+        None,
+        "data=own: data set on the Hugging Face hub, ORG/NAME or ORG/NAME:CONFIGURATION, or a folder that "
+        "`datasets` saved. data=FOLDER is short for a folder.",
     )
     published: str | None = option(
         None,

@@ -27,7 +27,10 @@ _SKIPPED = ("full_key:", "object_type=", "reference_type=", "See https", "set en
 # Other values that a group takes, beside its presets.
 OTHER_VALUES = {
     "model": "; or give a hub id ORG/NAME, a folder with a slash (./NAME) or a FILE.gguf",
-    "data": "; or give a file: data=FILE.csv, .tsv or .jsonl",
+    "data": (
+        "; or give a file (.csv, .tsv, .jsonl, .json, .parquet or .yaml), or a folder that `datasets` saved, "
+        "with a slash (./NAME)"
+    ),
 }
 
 # What the types of options are called.

@@ -1,6 +1,6 @@
 """Short ways to name models, data and splits: `model=ORG/NAME`, `model=FOLDER`, `model=FILE.gguf`,
-`data=FILE.csv`, `split=dev`; several trackers: `logger=[tensorboard,mlflow]`; lists without brackets:
-`method.teacher=FOLDER,FOLDER`."""
+`data=FILE.csv`, `data=FOLDER`, `split=dev`; several trackers: `logger=[tensorboard,mlflow]`; lists without
+brackets: `method.teacher=FOLDER,FOLDER`."""
 
 import logging
 import re
@@ -26,6 +26,7 @@ from figlang.files.tables import FORMS, columns
 log = logging.getLogger("figlang")
 
 TABLES = (*FORMS, ".yaml", ".yml")
+SHEETS = (".xlsx", ".xls", ".ods")
 # A new head has to be learnt from few items; a sentence encoder's similarity is there before.
 HINT = (
     "method.format=pair trains a new head, which can stay at chance on small sets; a sentence encoder with "
@@ -110,6 +111,10 @@ def _split(value: str) -> list[str]:
 
 def _data(value: str, words: Sequence[str]) -> list[str]:
     parts = lists.parts(value)
+    if sheet := next((part for part in parts if part.lower().endswith(SHEETS)), None):
+        raise FiglangError(f"data={sheet} is a spreadsheet; save it as a CSV file in UTF-8 and give that")
+    if len(parts) == 1 and _is_folder(parts[0]):
+        return ["data=own", f"data.hub={text(parts[0])}"]
     if not any(part.lower().endswith(TABLES) for part in parts):
         if odd := [part for part in parts if Path(part).suffix and Path(part).expanduser().is_file()]:
             raise FiglangError(
@@ -119,6 +124,12 @@ def _data(value: str, words: Sequence[str]) -> list[str]:
         return [f"data={value}"]
     _check_single("data", parts)
     return [f"data={preset_of_table(parts[0], words)}", f"data.file={text(parts[0])}"]
+
+
+def _is_folder(value: str) -> bool:
+    """Whether a word is a folder, for example one that `datasets` saved. A name without a slash is a
+    preset's."""
+    return "/" in value and Path(value).expanduser().is_dir()
 
 
 def preset_of_table(file: str, words: Sequence[str] = ()) -> str:
@@ -140,8 +151,13 @@ def preset_of_table(file: str, words: Sequence[str] = ()) -> str:
 
 
 def _with_file(root: Root, words: Sequence[str]) -> list[str]:
-    """Name the data of a file that stands alone: `FILE` for describe, or `data.file=FILE` without data=."""
-    files = [word for word in words if "=" not in word and word.lower().endswith(TABLES)]
+    """Name the data of a file that stands alone: `FILE` (or a folder) for describe, or `data.file=FILE`
+    without data=."""
+    files = [
+        word
+        for word in words
+        if "=" not in word and (word.lower().endswith((*TABLES, *SHEETS)) or _is_folder(word))
+    ]
     named = [word for word in words if word.startswith(("data=", "data.dataset=", "experiment="))]
     if root.schema is DescribeConfig and len(files) == 1 and not named:
         return [f"data={word}" if word == files[0] else word for word in words]

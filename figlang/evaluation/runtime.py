@@ -17,6 +17,7 @@ from figlang.cpu.memory import keep_freed_memory
 from figlang.errors import FiglangError
 from figlang.machine.loggers import LIBRARIES
 from figlang.machine.rank import rank
+from figlang.text.amounts import counted, form
 
 log = logging.getLogger("figlang")
 Training = TypeVar("Training", bound=TrainConfig)
@@ -58,8 +59,8 @@ def log_notes(notes: Sequence[str]) -> None:
     """Log the first notes about the data, and the number of the others."""
     for note in notes[:SHOWN]:
         log.info("data: %s", note)
-    if len(notes) > SHOWN:
-        log.info("data: %d more notes are in metrics.json", len(notes) - SHOWN)
+    if more := len(notes[SHOWN:]):
+        log.info("data: %s %s in metrics.json", counted(more, "more note"), form(more, "is", "are"))
 
 
 def settled(config: Training) -> Training:

@@ -22,6 +22,9 @@ log = logging.getLogger("figlang")
 
 TOGETHER = 4096  # items whose texts are tokenised at a time, which bounds the memory
 LANGUAGE = "language"  # the attribute of items by which texts are counted
+# Scripts of which a character is a word or a syllable: a token for each is how they are read.
+SYLLABIC = ("CJK", "Hiragana", "Katakana", "Hangul", "Ethiopic", "Yi")
+ZERO = {"tokens": 0, "unknown": 0, "characters": 0, "syllabic": 0, "dropped": 0}
 
 
 @contextmanager
@@ -122,8 +125,9 @@ def tokens_by_language(
         items: Items. Their language is the attribute `language`, or else the script of most of their letters.
 
     Returns:
-        By language: the tokens, the unknown ones among them, the characters without spaces, and the accents
-        and vowel signs that the tokenizer leaves out. Empty for a tokenizer that is written in Python.
+        By language: the tokens, the unknown ones among them, the characters without spaces, those of them
+        that are a word or a syllable, and the accents and vowel signs that the tokenizer leaves out. Empty
+        for a tokenizer that is written in Python.
     """
     if not getattr(tokenizer, "is_fast", False):
         return {}
@@ -133,10 +137,13 @@ def tokens_by_language(
         texts = [(text, _language(item)) for item in items[start : start + TOGETHER] for text in item.texts]
         encodings = backend.encode_batch([text for text, _ in texts], add_special_tokens=False)
         for (text, language), encoding in zip(texts, encodings, strict=True):
-            count = counts.setdefault(language, Counter(tokens=0, unknown=0, characters=0, dropped=0))
+            count = counts.setdefault(language, Counter(ZERO))
             count["tokens"] += len(encoding.ids)
             count["unknown"] += encoding.ids.count(tokenizer.unk_token_id)
-            count["characters"] += len("".join(unicodedata.normalize("NFC", text).split()))
+            characters = "".join(unicodedata.normalize("NFC", text).split())
+            count["characters"] += len(characters)
+            if not text.isascii():
+                count["syllabic"] += sum(_script(one) in SYLLABIC for one in characters)
             if backend.normalizer is not None and not text.isascii():
                 count["dropped"] += max(0, _marks(text) - _marks(backend.normalizer.normalize_str(text)))
     return {language: dict(count) for language, count in sorted(counts.items()) if count["characters"]}

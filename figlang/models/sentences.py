@@ -76,6 +76,12 @@ def _vectors(
             f"{source}: its similarity is {similarity!r}, but format=dual has only cosine and dot; take "
             "another model"
         )
+    if settings.get("truncate_dim") is not None:
+        raise FiglangError(
+            f"{source}: its vectors are cut to {settings['truncate_dim']} numbers (truncate_dim), which "
+            "format=dual cannot do; set truncate_dim to null in its config_sentence_transformers.json to use "
+            "whole vectors"
+        )
     prompts, default = settings.get("prompts") or {}, settings.get("default_prompt_name")
     prompt = prompts[default] if default else ""
     if prompt and pooling.get("include_prompt") is False:

@@ -272,6 +272,28 @@ def test_an_evaluation_of_a_file(tmp_path: Path) -> None:
     assert json.loads((made / "metrics.json").read_text())["metrics"]["accuracy"]["n"] == 2
 
 
+def test_a_folder_of_datasets_is_data(tmp_path: Path) -> None:
+    """A folder that `datasets` saved was refused with the names of all presets."""
+    from datasets import Dataset, DatasetDict
+
+    rows = [{"satz": "Er hat Tomaten auf den Augen", "choices": ["blind", "wach"], "label": 0}]
+    saved = tmp_path / "saved"
+    DatasetDict({"train": Dataset.from_list(rows * 2), "test": Dataset.from_list(rows)}).save_to_disk(saved)
+    assert words("evaluate", f"data={saved}") == ["data=own", f"data.hub={saved}"]
+    assert words("describe", str(saved)) == ["data=own", f"data.hub={saved}"]
+    assert words("evaluate", "data=saved") == ["data=saved"], "a name without a slash is a preset's"
+    config = calling.options("evaluate", EvaluateConfig, [f"data={saved}", "split=test"])
+    (item,) = registry.load("test", config.data, config.paths).items
+    assert item.options == ("blind", "wach")
+
+
+def test_a_spreadsheet_is_to_be_saved_as_csv() -> None:
+    with pytest.raises(FiglangError, match=r"data=mine/items\.xlsx is a spreadsheet; save it as a CSV file"):
+        words("evaluate", "data=mine/items.xlsx")
+    with pytest.raises(FiglangError, match="is a spreadsheet"):
+        words("describe", "items.ods")
+
+
 def test_several_folders_of_teachers_need_no_brackets() -> None:
     assert words("train", "method.teacher=runs/a") == ["method.teacher=[runs/a]"]
     assert words("train", "method.teacher=runs/a,b") == ["method.teacher=[runs/a,b]"]

@@ -212,9 +212,13 @@ def test_tokens_are_counted_by_language_or_script() -> None:
     ]
     found = soundness.tokens_by_language(words, items)
     assert list(found) == ["Kannada", "Latin", "Yoruba"]
-    assert found["Latin"] == {"tokens": 4, "unknown": 0, "characters": 14, "dropped": 0}
+    assert found["Latin"] == {"tokens": 4, "unknown": 0, "characters": 14, "syllabic": 0, "dropped": 0}
     assert found["Kannada"]["characters"] == 4 * len(KANNADA)
     assert found["Kannada"]["unknown"] == found["Kannada"]["tokens"]
+    (mixed,) = soundness.tokens_by_language(
+        words, [Item("d", "d", "\u6cb3 \u304b", ("\ud55c", "a"), 0)]
+    ).values()
+    assert (mixed["characters"], mixed["syllabic"]) == (4, 3)
     # By hand: the accent of é, and the dot below and the accent of ẹ́.
     assert found["Yoruba"]["dropped"] == 3
     spelled = soundness.tokens_by_language(in_bytes, items)["Kannada"]

@@ -184,6 +184,13 @@ def test_plain_encoders_are_as_before(tmp_path: Path) -> None:
     assert asdict(manifest)["vectors"] is None
 
 
+def test_vectors_that_are_cut_are_refused(tmp_path: Path) -> None:
+    """Vectors of a folder with truncate_dim=16 were compared whole, so that scores were others."""
+    path = folder(tmp_path / "st", {"pooling_mode": "mean"}, truncate_dim=16)
+    with pytest.raises(FiglangError, match=r"its vectors are cut to 16 numbers \(truncate_dim\)"):
+        sentences.read(str(path))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

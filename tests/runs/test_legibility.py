@@ -26,6 +26,21 @@ def test_languages_with_more_tokens_than_characters_are_spelled_in_bytes() -> No
     assert line.startswith("The tokenizer spells Kannada (3.1) and Hindi (1.5) in bytes:")
 
 
+def test_words_that_are_read_letter_by_letter_are_named() -> None:
+    """MiniLM and SmolLM2 read Russian by 0.95 and 0.84 tokens a character, and nothing said it."""
+
+    def one(tokens: int, **more: int) -> list[str]:
+        return sentences({"tokens_by_language": {"Cyrillic": {"tokens": tokens, "characters": 1210, **more}}})
+
+    (line,) = one(1155, syllabic=0)
+    assert line.startswith("The tokenizer spells Cyrillic (0.95) nearly letter by letter:")
+    assert one(400, syllabic=0) == []
+    assert one(1155, syllabic=1100) == [], "a token for each Chinese character is how it is read"
+    assert one(1155) == [], "an older file does not count syllables"
+    (line,) = one(3000, syllabic=0)
+    assert "in bytes" in line
+
+
 def test_numbers_are_not_spelled_in_bytes() -> None:
     assert told(Latin=(30, 0, 100, 0), **{"no letters": (150, 0, 100, 0)}) == []
 

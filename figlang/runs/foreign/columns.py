@@ -17,7 +17,7 @@ from figlang.runs.foreign.rows import at, identifier, one_hot, option, scores
 from figlang.types import Prediction
 
 OWN = {"id", "gold", "choice", "scores", "group", "attributes"}
-REMEDY = "give the columns id, gold, and choice or scores"
+REMEDY = "give the columns id, gold, and choice or scores (or score_0, score_1 and so on)"
 
 
 def table(path: Path, join: str | None) -> list[Prediction]:

@@ -87,7 +87,8 @@ def _document(read: Read, given: DataConfig) -> str:
         if (value := getattr(data, name)) is not None
     }
     if data.hub is not None:
-        content["hub"] = data.hub
+        folder = Path(data.hub).expanduser()
+        content["hub"] = str(folder.resolve()) if folder.is_dir() else data.hub
     if task is None and not read.fixed:
         chosen = read.columns
         listed: str | list[str] = list(chosen.options)
