@@ -118,6 +118,12 @@ class DataConfig(Section):
         "of each. A pair that is cut counts as items, not as a pair.",
         within=COUNT,
     )
+    train_limit: int | None = option(
+        None,
+        "Training: use only the first N training items, as data.limit does. The evaluated items stay the "
+        "same, so several values make a learning curve.",
+        within=COUNT,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -190,7 +190,7 @@ def check_evaluation(config: EvaluateConfig, given: Given) -> None:
         )
     _check_effect(config, given, OF_EVALUATION + OF_WRITING)
     for name in given.names:
-        if name.startswith("method") or name in TRAINING:
+        if name.startswith("method") or name in TRAINING or name == "data.train_limit":
             raise FiglangError(f"{name}= is for training and changes no evaluation; leave it out")
     # Weights below adapters that stay apart may have another precision, also in an encoder.
     vectors = config.model.family == "encoder" and config.model.adapters != "apart"

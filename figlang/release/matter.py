@@ -64,9 +64,10 @@ def _trained(document: Mapping[str, Any]) -> list[Task]:
 
 
 def _whole(document: Mapping[str, Any]) -> bool:
-    """Whether the items are those of the data sets: not the bundled samples, nor a part by `data.limit`."""
+    """Whether the items are those of the data sets: not the bundled samples, nor a part by a limit."""
     settings = document["data"].get("settings", {})
-    return not str(settings.get("root") or "").startswith(PACKAGE) and settings.get("limit") is None
+    cut = any(settings.get(name) is not None for name in ("limit", "train_limit"))
+    return not str(settings.get("root") or "").startswith(PACKAGE) and not cut
 
 
 def _results(document: Mapping[str, Any]) -> list[EvalResult]:

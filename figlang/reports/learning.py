@@ -11,6 +11,7 @@ from figlang.files import stored
 from figlang.runs import origins
 from figlang.statistics.metrics import Estimate, as_row
 
+SIZES = ("name", "size", "limit", "train_limit")  # settings of data that say how many items are trained on
 SHOWN = {"accuracy": "accuracy", "pair_accuracy": "pair accuracy"}
 
 
@@ -77,9 +78,7 @@ def _point(items: int, runs: list[Mapping[str, Any]]) -> Point:
 
 def _but_size(recipe: Mapping[str, Any]) -> str:
     settings = origins.without_seed(recipe)["settings"]
-    settings["data"] = {
-        name: value for name, value in settings["data"].items() if name not in ("name", "size", "limit")
-    }
+    settings["data"] = {name: value for name, value in settings["data"].items() if name not in SIZES}
     # A limit cuts validation too: what was measured on other items is not a point of the same curve.
     validated = recipe["data"].get("items", {}).get("validation")
     return digest([settings, recipe["data"]["validation"], validated])

@@ -204,6 +204,13 @@ def _loss(values: Sequence[float]) -> str | None:
 def _notes(groups: Mapping[tuple[str, ...], Sequence[Run]], chosen: tuple[str, ...] | None) -> list[str]:
     notes = ["Mean ± standard deviation over seeds."]
     every = [run for members in groups.values() for run in members]
+    counts = _different(every)
+    if counts:
+        notes.append(
+            f"The runs were evaluated on different numbers of items ({', '.join(map(str, counts))}), so "
+            "their accuracies cannot be compared. data.limit cuts the evaluated items too, and "
+            "data.train_limit does not."
+        )
     if chosen is None:
         notes.append(
             "No setting is marked: not every run has a held-out loss. method.selection=heldout measures one "
@@ -224,6 +231,15 @@ def _notes(groups: Mapping[tuple[str, ...], Sequence[Run]], chosen: tuple[str, .
             "differences in loss are chance; a larger method.held_out helps."
         )
     return notes
+
+
+def _different(runs: Sequence[Run]) -> list[int]:
+    """The numbers of evaluated items of runs on one data set; empty if they are the same."""
+    found: dict[str, set[int]] = {}
+    for run in runs:
+        if (row := as_row(run.content.get("metrics", {}), "accuracy")) is not None:
+            found.setdefault(str(run.content.get("data_name")), set()).add(row.n)
+    return next((sorted(counts) for counts in found.values() if len(counts) > 1), [])
 
 
 def command(runs: Sequence[Run]) -> str | None:

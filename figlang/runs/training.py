@@ -31,7 +31,7 @@ LATER = {
         *("anchor_data", "anchor_texts", "teacher", "teacher_weight", "temperature"),
         *("teacher_model", "similarity_weight"),
     ),
-    "data": ("fold", "recombined"),
+    "data": ("fold", "recombined", "train_limit"),
     "model": ("attention", "base"),
     "peft": ("init", "lr_ratio", "rank_pattern", "alpha_pattern", "tokens"),
 }

@@ -277,7 +277,8 @@ def _limited(split: str, data: DataConfig, paths: PathsConfig) -> Split:
 
 def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
     """Training and validation split, without the training items that the task calls twins of evaluated ones,
-    and without those of `data.fold`. Items of `data.recombined` come last and have no label.
+    and without those of `data.fold`. `data.train_limit` takes the first of the others. Items of
+    `data.recombined` come last and have no label.
 
     Raises:
         FiglangError: No training item has a label, or no item is left. If only some have no label, they are
@@ -289,6 +290,8 @@ def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
         return mix.mixed(data, parts(data), [train for train, _ in each]), each[0][1]
     every, others = _labelled(_limited("train", data, paths)), evaluated(data, paths)
     train = folds.outside(every, data)
+    if data.train_limit is not None and data.train_limit < len(train.items):
+        train = limits.limited(train, data.train_limit, "data.train_limit")
     leaked: dict[str, str] = {}
     for other in others:
         leaked |= task(data.dataset).twins(train, other)

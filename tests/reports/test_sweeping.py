@@ -59,6 +59,17 @@ def test_a_row_has_means_over_seeds_by_hand() -> None:
     assert getattr(first[4], "value", None) == pytest.approx(0.85)
 
 
+def test_runs_on_different_numbers_of_items_are_named() -> None:
+    """`-m data.limit=14,28` set accuracies on 14 and on 20 items beside each other without a word."""
+    few = {"metrics": {"accuracy": asdict(Estimate(0.5, 0.0, 1.0, 4, 0.5, 0.5))}}
+    cut = replace(FOUR[0], content={**FOUR[0].content, **few})
+    (note,) = [note for note in sweeping.table([cut, *FOUR[2:]]).notes if "different numbers" in note]
+    assert "different numbers of items (4, 10)" in note
+    other = replace(cut, content={**cut.content, "data_name": "other"})
+    for runs in (FOUR, [other, *FOUR[2:]]):
+        assert not any("different numbers" in note for note in sweeping.table(runs).notes)
+
+
 def test_a_row_has_blind_accuracy_if_all_of_its_runs_have_it() -> None:
     blind = [asdict(Estimate(value, 0.0, 1.0, 10)) for value in (0.5, 0.6)]
     both = [

@@ -1,10 +1,13 @@
 """`data.limit` takes the first items, or as many of each part."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
+from figlang.config import DataConfig, PathsConfig
 from figlang.statistics import metrics
+from figlang.tasks import registry
 from figlang.tasks.limits import limited, shares
 from figlang.types import Item, Prediction, Split
 
@@ -35,6 +38,19 @@ def test_each_part_gives_its_first_items_in_their_order() -> None:
     assert [item.id for item in kept.items] == ["0-0", "0-1", "0-2", "1-0", "2-0", "2-1"]
     assert not kept.whole
     assert kept.notes == ("several: 6 of 9 items, the first 1 to 3 of each of 3 parts, since data.limit=6",)
+
+
+def test_a_training_can_have_fewer_items_and_the_evaluated_ones_stay() -> None:
+    """A learning curve by data.limit had other evaluated items at every point."""
+    data, paths = DataConfig(root="package:figlang/samples"), PathsConfig()
+    train, validation = registry.for_training(data, paths)
+    few, same = registry.for_training(replace(data, train_limit=20), paths)
+    assert few.items == train.items[:20]
+    assert same.items == validation.items
+    assert "the first 20 of" in few.notes[-1]
+    assert "since data.train_limit=20" in few.notes[-1]
+    assert registry.load("validation", replace(data, train_limit=20), paths).items == validation.items
+    assert registry.for_training(replace(data, train_limit=10**6), paths)[0] == train
 
 
 def test_a_pair_that_is_cut_is_not_a_pair() -> None:
