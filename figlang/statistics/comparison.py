@@ -207,6 +207,11 @@ def _cases(systems: Sequence[Runs]) -> tuple[list[_Cases], list[_Cases]]:
                 f"{_numbered(odd.gold)} in another; give results with the same labels and the same order of "
                 "options"
             )
+        if odd := next((row for row in other if row.id in seen and seen[row.id][0] != row.group), None):
+            raise FiglangError(
+                f"the item {odd.id} is in the cluster {seen[odd.id][0]!r} in one system and in {odd.group!r} "
+                "in another; give the same data.columns.cluster, or the same group in predictions of your own"
+            )
         raise FiglangError(
             "the systems were not evaluated on the same items; evaluate them on the same data and split"
         )

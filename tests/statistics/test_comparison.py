@@ -98,6 +98,9 @@ def test_other_items_are_refused() -> None:
     turned = [Prediction("0", "0", place, (1.0, 0.0)) for place in (0, 1)]
     with pytest.raises(FiglangError, match="the right option of 0 is number 1 in one system and number 0"):
         compare(turned[:1], turned[1:])
+    moved = [[Prediction("0", group, 0, (1.0, 0.0))] for group in ("voz", "0")]
+    with pytest.raises(FiglangError, match="the item 0 is in the cluster '0' in one system and in 'voz' in"):
+        compare(*moved)
     hidden = [Prediction("0", "0", None, (1.0, 0.0))]
     with pytest.raises(FiglangError, match="every label is hidden"):
         compare(hidden, hidden)
