@@ -35,10 +35,15 @@ Row = tuple[int, dict[str, str]]
 
 @dataclass
 class Problems:
-    """Problems in the rows of one file: kept as notes, or raised as an error in strict mode."""
+    """Problems in the rows of one file: kept as notes, or raised as an error in strict mode.
+
+    With `whole`, every row is needed: a problem of a row is an error, and one of the file, for example a
+    byte-order mark, is a note.
+    """
 
     path: Path
     strict: bool
+    whole: bool = False
     # Sentences, and problems of rows as (what, remedy), each at the place of its first row.
     _notes: list[str | tuple[str, str]] = field(default_factory=list)
     _rows: dict[tuple[str, str], list[int]] = field(default_factory=dict)
@@ -55,8 +60,10 @@ class Problems:
             remedy: What to do. Problems of one kind have the same remedy.
 
         Raises:
-            FiglangError: In strict mode.
+            FiglangError: In strict mode, or for a row that is needed.
         """
+        if self.whole and row is not None:
+            raise FiglangError(f"{self._message([row], what, remedy)} ({self.path})")
         if self.strict:
             message = self._message([] if row is None else [row], what, remedy)
             raise FiglangError(f"{message} (data.strict=true refuses the file; {self.path})")

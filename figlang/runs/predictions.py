@@ -124,6 +124,8 @@ def _remedy(path: Path) -> str:
     if path.name == FORWARD and names:
         some = " ".join([*(str(beside / name) for name in names[:2]), *(["…"] if names[2:] else [])])
         return f"the folder holds {counted(len(names), 'result')}; name each of them: {some}"
+    if samples := sorted(beside.glob("samples_*.jsonl")):
+        return f"lm-evaluation-harness wrote this folder; name the samples of the task: {samples[-1]}"
     close = sorted(name for name in names if name.startswith(path.name)) or get_close_matches(
         path.name, names, 1
     )

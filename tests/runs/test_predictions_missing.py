@@ -43,6 +43,12 @@ def test_a_folder_of_seeds_is_answered_with_the_seeds(tmp_path: Path) -> None:
     )
 
 
+def test_a_folder_of_the_harness_is_answered_with_its_samples(tmp_path: Path) -> None:
+    (tmp_path / "samples_mine_2026.jsonl").touch()
+    with pytest.raises(FiglangError, match=r"name the samples of the task: .*samples_mine_2026\.jsonl$"):
+        read_predictions(tmp_path / "predictions.jsonl")
+
+
 def test_an_unfinished_run_is_answered_with_the_command_that_resumes_it(tmp_path: Path) -> None:
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "recipe.json").write_text("{}")

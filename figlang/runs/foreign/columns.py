@@ -22,7 +22,7 @@ REMEDY = "give the columns id, gold, and choice or scores (or score_0, score_1 a
 
 def table(path: Path, join: str | None) -> list[Prediction]:
     """Predictions of a CSV or TSV file. Arguments and errors are those of `lines`."""
-    problems = Problems(path, strict=True)
+    problems = Problems(path, strict=False, whole=True)
     return _predictions(path, csv_rows(path, (join or "id", "gold"), problems), join)
 
 

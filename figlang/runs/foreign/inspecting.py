@@ -79,7 +79,8 @@ def _json(path: Path) -> tuple[Mapping[str, Any], list[Any]]:
     samples = content.get("samples") if isinstance(content, dict) else None
     if not isinstance(samples, list) or not all(isinstance(sample, dict) for sample in samples):
         raise FiglangError(
-            f"{path} is not a log of inspect_ai with samples; give a log, a run or predictions"
+            f"{path} is not a log of inspect_ai with samples; give a log, a run, samples_*.jsonl of "
+            "lm-evaluation-harness, or a table in CSV or JSONL"
         )
     return content, samples
 

@@ -151,6 +151,17 @@ def test_tables_name_an_option_by_number_or_letter_and_keep_attributes(tmp_path:
     assert {len(row.scores) for row in rows} == {3}, "the file names three options"
 
 
+def test_a_table_that_excel_saved_is_read(tmp_path: Path) -> None:
+    """It begins with a byte-order mark, and was refused by data.strict, which nobody had set."""
+    path = tmp_path / "mine.csv"
+    path.write_text("id;gold;choice\r\na;0;1\r\n", encoding="utf-8-sig", newline="")
+    assert [row.choice for row in foreign.read(path, None).predictions] == [1]
+    path.write_text("id,gold,choice\na,0\n", encoding="utf-8-sig")
+    with pytest.raises(FiglangError, match="2 cells under 3 columns") as raised:
+        foreign.read(path, None)
+    assert "data.strict" not in str(raised.value)
+
+
 def test_tables_take_scores_too(tmp_path: Path) -> None:
     wide, long = tmp_path / "wide.csv", tmp_path / "long.jsonl"
     wide.write_text("id,gold,score_0,score_1\na,0,0.25,0.75\n")
