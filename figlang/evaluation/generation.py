@@ -176,10 +176,11 @@ def first_paragraph(text: str) -> str:
 
 def first_sentence(text: str, end: str = "sentence") -> str:
     """The part that Liu et al. 2022 (§5.2) rate. `sentence`: the first sentence. `period`: the text before
-    the first period, even the period of an abbreviation: the authors stopped the model there."""
-    paragraph = first_paragraph(text)
+    the first period, even the period of an abbreviation: the authors stopped the model there, and nowhere
+    else. Its lines become one."""
     if end == "period":
-        return paragraph.split(".", 1)[0].strip()
+        return re.sub(r"\s*\n\s*", " ", text.partition(".")[0].strip())
+    paragraph = first_paragraph(text)
     for mark in SENTENCE_END.finditer(paragraph):
         word = re.split(r"[\s(\"“]", paragraph[: mark.start()])[-1].lower()
         if not (

@@ -97,7 +97,13 @@ def test_first_paragraph(text: str, paragraph: str) -> None:
         (" it cost 3.50 a day. Yes", "it cost 3.50 a day.", "it cost 3"),
         (" so am I. You too.", "so am I.", "so am I"),
         (" No. It means that", "No.", "No"),
-        (" without end\nnext line", "without end", "without end"),
+        (" without end\nnext line", "without end", "without end next line"),
+        # GPT-3 wrote this break, and people rated what follows it too.
+        (
+            " the review rang of\n\nthe praise of a king. So",
+            "the review rang of",
+            "the review rang of the praise of a king",
+        ),
     ],
 )
 def test_first_sentence(text: str, sentence: str, period: str) -> None:
