@@ -1,5 +1,6 @@
 """Models that give log-probabilities: of texts of context and option, or of the answers to a question."""
 
+import logging
 from typing import Any
 
 from figlang.config import PromptConfig, ScoringConfig
@@ -16,6 +17,8 @@ from figlang.scoring.masked import MaskedScorer
 from figlang.scoring.tree.causal import CausalScorer
 from figlang.scoring.wording import Wording, check_alone
 from figlang.tasks import examples
+
+log = logging.getLogger("figlang")
 
 # For questions, whatever a checkpoint was trained with: no normalisation was published.
 ANSWER = ScoringConfig("answer", span="answer", backward_span="answer", norm="sum")
@@ -40,6 +43,14 @@ class LogProbabilities(Answering):
         check_alone(scoring, bos, prompt.k)
         cut = items[0].cut
         wording = Wording(scoring, prompt, cut)
+        if uneven := wording.uneven(items):
+            log.info(
+                "data: %d of %d items have an option with a final mark and one without; scoring=%s leaves "
+                "texts as they are, so the strings of these items end differently",
+                uneven,
+                len(items),
+                scoring.name,
+            )
         # From all items, not from the share: a draw for the whole split leaves out all its metaphors.
         shown = examples.draw(items, how.pool.examples, wording.example, prompt)
         chosen = likelihood.choose(

@@ -1,5 +1,7 @@
 """The strings of a causal model: what a scoring preset and a prompt make of a metaphor and an answer."""
 
+from collections.abc import Sequence
+
 from figlang.config import PromptConfig, ScoringConfig
 from figlang.errors import FiglangError
 from figlang.scoring.encode import word
@@ -72,6 +74,16 @@ class Wording:
     def of(self, item: Item) -> "Wording":
         """The wording for one item of a mixture, in which some items are cut and others are not."""
         return self if item.cut == self.cut else Wording(self.scoring, self._prompt, item.cut)
+
+    def uneven(self, items: Sequence[Item]) -> int:
+        """How many items have an option that ends with a mark and one that does not, if texts are not tidied.
+
+        Items that are cut at a blank are not counted, since their options are parts of a sentence.
+        """
+        if self._style != "raw":
+            return 0
+        ends = ({is_ended(option.rstrip()) for option in item.options} for item in items if not item.cut)
+        return sum(len(kinds) > 1 for kinds in ends)
 
     def whole(self, shown: str, metaphor: str, answer: str) -> Request:
         """Score metaphor and answer. The examples are scored too if `scoring.examples` is set."""

@@ -51,6 +51,13 @@ def worded(scoring: ScoringConfig, **prompt: Any) -> Wording:
     return Wording(scoring, PromptConfig(**prompt))
 
 
+@pytest.mark.parametrize(("name", "uneven"), [("liu2022", 1), ("gpt3_notebook", 0), ("clean", 0)])
+def test_items_are_counted_whose_texts_as_they_are_end_differently(name: str, uneven: int) -> None:
+    one_ends = replace(ORPHAN, options=("it was slow", "it was fast. "))
+    cut = replace(one_ends, cut=True)
+    assert worded(preset(name)).uneven([HOT, ORPHAN, one_ends, cut]) == uneven
+
+
 @pytest.mark.parametrize("name", ["liu2022", "repo_head", "gpt3_notebook", "clean"])
 def test_an_empty_metaphor_leaves_the_answer_alone(name: str) -> None:
     wording = worded(preset(name))
