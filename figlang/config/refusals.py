@@ -129,10 +129,10 @@ def _for_people(message: str, words: list[str], root: Root | None) -> str:
 def _several_values(message: str, root: Root | None) -> str | None:
     """The message about a value with commas. A key that does not exist is the first thing to mend. A comma
     belongs to a name only if the option is a text."""
-    several = re.search(r"Ambiguous value for argument '([^'=]+)=([^']*)'", message)
+    several = re.search(r"Ambiguous value for argument '([^'=]+)=(.*?)'(?: 1\. To use it as|$)", message)
     if several is None:
         return None
-    key, values = several.groups()
+    key, values = several[1], re.sub(r"'([^']*)'(?=\s*(?:,|$))", r"\1", several[2])  # as it was typed
     kind = None
     if root is not None and key not in root.presets and re.fullmatch(r"[\w.]+", key):
         if (spec := _spec(root.schema, key)) is None and not key.startswith("hydra."):

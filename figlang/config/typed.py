@@ -41,6 +41,9 @@ FLAGS = {*SHORT, *(f"--{name}" for name in (*LONG, "config-path", "config-name",
 LITERALS = ("true", "false", "null", "nan", "inf")  # words that Hydra reads as something else than text
 NO_PRESETS = ("", "null", "true", "false")
 _KEY = re.compile(r"[+~]{0,2}[A-Za-z_][\w./@-]*")
+# Options that name a folder. An empty name, as of an unset variable of a shell, would be the current folder.
+FOLDERS = re.compile(r"run|output|folder|paths\.\w+|data\.root")
+EMPTY = ("", "''", '""')
 LONGEST = 200  # characters of a key: Hydra looks for a file of this name
 
 
@@ -68,7 +71,8 @@ def quoted(word: str) -> str:
     inside = value[1:-1] if listed else value
     if not equals or not _KEY.fullmatch(key) or not inside.strip() or set(inside) & set("'\"\\$()[]{}"):
         return word
-    texts = ",".join(text(part.strip()) for part in inside.split(","))
+    parts = ((part, part.strip()) for part in inside.split(","))
+    texts = ",".join(part.replace(plain, text(plain)) if plain else text("") for part, plain in parts)
     return f"{key}=[{texts}]" if listed else f"{key}={texts}"
 
 
@@ -109,6 +113,8 @@ def check(
             raise FiglangError(f"{word[:LONGEST]} cannot be left out; set another value with key=value")
         if len(key) > LONGEST:
             raise FiglangError(f"unknown key {key[:40]}… of {len(key)} characters; --help lists the keys")
+        if FOLDERS.fullmatch(group) and value in EMPTY:
+            raise FiglangError(f"{group}= is empty; give the name of a folder")
         if value == "???":
             raise FiglangError(f"{word} has no value; give a value, or leave the argument out")
         several = value.startswith("[") and value != "[]" and group == "experiment"

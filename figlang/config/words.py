@@ -1,5 +1,6 @@
 """The words of a command line as Hydra can read them."""
 
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -15,6 +16,8 @@ from figlang.config.shorthand import TABLES, expanded
 from figlang.config.suggesting import written
 from figlang.config.verbs.train import TrainConfig
 from figlang.errors import FiglangError, one_line
+
+log = logging.getLogger("figlang")
 
 SEVERAL = ("-m", "--multirun")
 HELP = ("-h", "--help")
@@ -55,7 +58,7 @@ def readable(root: Root, words: list[str]) -> list[str]:
     else:
         typed.check_bare(words, {*presets, *names})
         _check_alone(words, root, names, presets)
-    words = [_quoted(word) for word in words]
+    words = _without_earlier([_quoted(word) for word in words])
     _check_several(words, presets)
     return words
 
@@ -100,6 +103,24 @@ def _check_several(words: Sequence[str], presets: Mapping[str, Sequence[str]]) -
             empty = isinstance(value, RangeSweep) and next(iter(value.range()), None) is None
         if empty:
             raise FiglangError(f"{word} has no values, so nothing would run; give at least one")
+
+
+def _without_earlier(words: Sequence[str]) -> list[str]:
+    """Leave out the earlier ones of several values for one option, and say so.
+
+    Hydra too takes the last. But the folder of a run would be named by all of them, and a multirun would make
+    a run twice.
+    """
+    settings = (("" if word.startswith("-") or "=" not in word else word) for word in words)
+    keys = [setting.lstrip("+").partition("=")[0] for setting in settings]
+    last = dict(zip(keys, words, strict=True))
+    kept = []
+    for place, (key, word) in enumerate(zip(keys, words, strict=True)):
+        if not key or key not in keys[place + 1 :]:
+            kept.append(word)
+        elif word != last[key]:
+            log.warning("%s is given twice; the last one counts: %s", key, last[key])
+    return kept
 
 
 def _check_scoring(words: list[str]) -> None:

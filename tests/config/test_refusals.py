@@ -53,6 +53,17 @@ def test_several_values_say_how_a_name_with_a_comma_is_written(
     assert "if the comma belongs to a name, write \"run='runs/a,b'\"" in said
 
 
+def test_several_values_with_letters_that_hydra_cannot_read_are_named_as_they_were_typed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["train.py", "run=Läufe = 1, ß/b"])
+    with pytest.raises(SystemExit):
+        train_command()
+    said = capsys.readouterr().err
+    assert said.startswith("error: run=Läufe = 1, ß/b has several values;")
+    assert "if the comma belongs to a name, write \"run='Läufe = 1, ß/b'\"" in said
+
+
 @pytest.mark.parametrize(
     ("word", "expected"),
     [

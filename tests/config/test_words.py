@@ -51,6 +51,20 @@ def test_a_file_a_run_or_a_preset_that_stands_alone_is_answered_with_its_option(
     assert refusal(verb, word) == said
 
 
+def test_the_last_of_several_values_counts_and_the_folder_is_named_by_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    words = ["method.lr=1e-4", "-m", "seed=0", "method.lr=1e-3", "seed=0"]
+    assert readable(ROOTS["train"], words) == ["-m", "method.lr=1e-3", "seed=0"]
+    assert caplog.messages == ["method.lr is given twice; the last one counts: method.lr=1e-3"]
+
+
+@pytest.mark.parametrize("word", ["output=", "output=''", "paths.runs=", "+paths.cache=''"])
+def test_a_folder_without_a_name_is_not_the_current_one(word: str) -> None:
+    key = word.lstrip("+").partition("=")[0]
+    assert refusal("evaluate", word) == f"{key}= is empty; give the name of a folder"
+
+
 def numbers(schema: Any, prefix: str = "") -> list[str]:
     """Every setting of a command that takes a number, by its name on the command line."""
     found, hints = [], get_type_hints(schema)
