@@ -20,6 +20,7 @@ log = logging.getLogger("figlang")
 made: list[str] = []
 # Launchers whose runs say a few lines each on this terminal.
 HERE = ("basic", "beside")
+FAULT = 2  # the exit code of errors
 
 
 # Words that can ask for several runs: of experiments, of Hydra's own options and of a user's own presets.
@@ -58,12 +59,20 @@ def announced() -> Iterator[None]:
     if known.mode is not RunMode.MULTIRUN or known.runtime.choices.get("hydra/launcher") not in HERE:
         yield
         return
-    log.info("#%d: %s", known.job.num + 1, " ".join(map(typed, known.overrides.task)))
+    number = known.job.num + 1
+    log.info("#%d: %s", number, " ".join(map(typed, known.overrides.task)))
     level = log.level
     log.setLevel(logging.WARNING)
     try:
         with shortly():
             yield
+    except SystemExit as ended:
+        # `beside` works on the others.
+        if ended.code == FAULT and known.runtime.choices["hydra/launcher"] == "basic":
+            log.warning(
+                "#%d failed, so runs after it were not begun; the same command goes on from here", number
+            )
+        raise
     finally:
         log.setLevel(level)
 

@@ -70,6 +70,14 @@ def test_each_run_takes_at_most_five_lines(tmp_path: Path) -> None:
     assert all(re.search(r": accuracy \d+\.\d\d % \(\d+\.\d – \d+\.\d\)", line) for line in told)
 
 
+def test_a_run_that_fails_says_that_the_others_were_not_begun(tmp_path: Path) -> None:
+    ended = run(tmp_path, "evaluate.py", "-m", *QUIET, "data.limit=10", "max_length=1,32")
+    assert ended.returncode == 2
+    *_, error, told = ended.stderr.splitlines()
+    assert error.startswith("error: ")
+    assert told == "#1 failed, so runs after it were not begun; the same command goes on from here"
+
+
 def test_a_single_run_has_its_tables(tmp_path: Path) -> None:
     ended = run(tmp_path, "evaluate.py", *QUIET, "data.limit=10")
     assert ended.returncode == 0, ended.stderr
