@@ -15,6 +15,8 @@ from figlang.files.redaction import redacted, redactor
 
 log = logging.getLogger("figlang")
 
+# A path whose bytes are not UTF-8 holds lone surrogates. JSON and YAML read their escapes back.
+LOST = "backslashreplace"
 LONGEST = 120  # characters of a file's name without its suffix; a file system takes 255 bytes
 # Names of unfinished files. They are random, because two containers may both call their process 1.
 _UNFINISHED = re.compile(r"\..*\.[0-9a-f]{12}\.(partial|before)")
@@ -79,13 +81,13 @@ def removed(path: Path) -> FiglangError:
 def write_text(path: Path, text: str) -> None:
     """Write a text file of settings or results, without secrets."""
     with whole_file(path) as beside:
-        beside.write_text(redacted(text), encoding="utf-8")
+        beside.write_text(redacted(text), encoding="utf-8", errors=LOST)
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Write many lines without secrets, one at a time. Each must have its line break."""
     clean = redactor()
-    with whole_file(path) as beside, beside.open("w", encoding="utf-8") as file:
+    with whole_file(path) as beside, beside.open("w", encoding="utf-8", errors=LOST) as file:
         file.writelines(map(clean, lines))
 
 

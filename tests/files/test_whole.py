@@ -1,12 +1,14 @@
 """A file gets its name when it is complete, and its folder may go while it is written."""
 
+import json
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
 from figlang.errors import FiglangError
-from figlang.files.whole import whole_file
+from figlang.files.whole import whole_file, write_lines, write_text
 
 
 def gone(path: Path, opened: bool) -> None:
@@ -37,3 +39,11 @@ def test_an_error_without_a_number_keeps_its_words(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="the library is full"), whole_file(tmp_path / "file"):
         raise OSError("the library is full")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_that_is_not_utf_8_can_be_written_and_read_back(tmp_path: Path) -> None:
+    path = os.fsdecode(b"runs/\xdcbung")
+    write_text(tmp_path / "a.json", json.dumps({"folder": path}, ensure_ascii=False))
+    write_lines(tmp_path / "b.jsonl", [json.dumps({"folder": path}, ensure_ascii=False) + "\n"])
+    for name in ("a.json", "b.jsonl"):
+        assert json.loads((tmp_path / name).read_text(encoding="utf-8")) == {"folder": path}
