@@ -22,6 +22,7 @@ FOOTNOTE = (
     "as independent, as the intervals do. Classes with fewer than {} cases, or of a single sentence, are not "
     "tested."
 )
+UNTESTED = "No difference is tested: classes have fewer than {} cases, or a single sentence."
 
 
 def measure(rows: Sequence[Case], quantity_test: str, class_test: str, least: int) -> dict[str, Any]:
@@ -54,17 +55,15 @@ def measure(rows: Sequence[Case], quantity_test: str, class_test: str, least: in
 
 
 def _mean_and_deviation(novelty: Mapping[str, Any]) -> list[str]:
-    """Mean ± standard deviation of right and of wrong answers."""
+    """Mean ± standard deviation of right and of wrong answers; a dash if there are none."""
+    sides = [(novelty[side]["mean"], novelty[side]["sd"]) for side in ("right", "wrong")]
     return [
-        " ± ".join(
-            "–" if value is None else f"{value:.3f}" for value in (novelty[side]["mean"], novelty[side]["sd"])
-        )
-        for side in ("right", "wrong")
+        "–" if mean is None else f"{mean:.3f} ± {'–' if sd is None else f'{sd:.3f}'}" for mean, sd in sides
     ]
 
 
 def tables(found: Mapping[str, Any], model: str, what: str, task: str, published: bool) -> list[Table]:
-    """The three tables and the tests.
+    """The three tables, and the tests if there are some.
 
     Args:
         found: The result of `measure`.
@@ -114,19 +113,16 @@ def tables(found: Mapping[str, Any], model: str, what: str, task: str, published
         ]
         for test in found["tests"]
     ]
-    return [
-        *made,
-        Table.of_blocks(
-            "tests",
-            f"Tests of Tables 10 to 12, {what}",
-            ["difference", "value (95 % CI)", "p", "Holm", "p by sentence"],
-            [tested],
-        ),
-    ]
+    if tested:
+        heading = ["difference", "value (95 % CI)", "p", "Holm", "p by sentence"]
+        made.append(Table.of_blocks("tests", f"Tests of Tables 10 to 12, {what}", heading, [tested]))
+    return made
 
 
 def footnote(found: Mapping[str, Any]) -> str:
-    """A sentence that names the tests."""
+    """A sentence that names the tests, or why there are none."""
+    if not found["tests"]:
+        return UNTESTED.format(found["least"])
     return FOOTNOTE.format(
         f"{found['quantity_test']} of novelty, {found['class_test']} of classes",
         len(found["tests"]),

@@ -23,7 +23,7 @@ COLUMNS = {
     "hit@5": "hit@5",
     "hit@10": "hit@10",
     "micro_recall@5": "recall@5 of answers",
-    "micro_recall@10": "of answers @10",
+    "micro_recall@10": "recall@10 of answers",
 }
 PRINTED = {"mrr": "mrr", "recall@5": "recall_at_5", "recall@10": "recall_at_10"}
 FOOTNOTE = (

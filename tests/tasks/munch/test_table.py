@@ -181,6 +181,15 @@ def test_tests_are_corrected_together() -> None:
     assert "corrected for all 5 tests" in factors.footnote(FACTORS)
 
 
+def test_without_a_right_answer_nothing_is_tested() -> None:
+    wrong = factors.measure(association.cases(cell(["AB", "BA"])), "welch", "chi2", 20)
+    made = factors.tables(wrong, "tiny", "judgement", "judgement", published=False)
+    assert [table.name for table in made] == ["table10", "table11", "table12"]
+    assert made[0].texts[0][1] == "–"
+    assert "±" in made[0].texts[0][2]
+    assert factors.footnote(wrong).startswith("No difference is tested")
+
+
 def test_published_rows_stand_only_beside_the_published_triples() -> None:
     text = tables.document("t", munch_table.tables(CONTENT | {"published_file": False}), [])
     assert "LLaMA" not in text
