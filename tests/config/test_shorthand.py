@@ -169,9 +169,9 @@ def test_a_file_that_is_not_a_table_is_not_called_a_preset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "items.xlsx").write_bytes(b"PK")
-    with pytest.raises(FiglangError, match=r"^data=items.xlsx is not a table that .* ends with \.csv, \.tsv"):
-        words("evaluate", "data=items.xlsx")
+    (tmp_path / "items.docx").write_bytes(b"PK")
+    with pytest.raises(FiglangError, match=r"^data=items.docx is not a table that .* ends with \.csv, \.tsv"):
+        words("evaluate", "data=items.docx")
     assert words("evaluate", "data=figqa_sample") == ["data=figqa_sample"]
 
 
