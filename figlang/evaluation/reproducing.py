@@ -17,6 +17,11 @@ from figlang.tables import Table
 from figlang.tasks import registry
 from figlang.tasks.grid import Embeddings, Figures, Grid, Reproduced
 
+UNPUBLISHED = (
+    "Published rows are left out: they are of all items of the authors' file, and these are other items or a "
+    "part of them."
+)
+
 
 @dataclass(frozen=True)
 class Made:
@@ -107,6 +112,8 @@ def _write(
     made, below = wanted.tables(content), wanted.below(content)
     if "gains" in content:
         made = [*made, gains.table(content["gains"])]
+    if not content["published_file"]:
+        below = [UNPUBLISHED, *below]
     if why_not_blind is not None:
         below = [why_not_blind, *below]
     write_text(new / wanted.document, tables.document(wanted.title(content), made, below))
