@@ -54,15 +54,10 @@ def explain(
         )
     if not isinstance(error, OSError):
         return None
-    where, kept = (
-        error.filename or folder or "a file",
-        "what was complete before is kept, and " if training else "",
-    )
+    where = error.filename or folder or "a file"
     if error.errno in FULL or any(text in words for text in NO_ROOM):
-        return (
-            f"no space to write {where} ({error.strerror or error}); {kept}the same command resumes when "
-            "there is space"
-        )
+        then = "what was complete before is kept, and the same command resumes" if training else "try again"
+        return f"no space to write {where} ({error.strerror or error}); {then} when there is space"
     if error.errno in FORBIDDEN:
         if Path(where).exists() and not os.access(where, os.R_OK):
             return f"no permission to read {where} ({error.strerror}); ask its owner for it, or for a copy"

@@ -378,3 +378,9 @@ def test_a_file_that_cannot_be_read_is_not_called_unwritable(
         patch.setattr(os, "access", lambda path, mode: False)  # root may read everything
         read = explain(PermissionError(errno.EACCES, "Permission denied", str(hidden)), training=False)
     assert read == f"no permission to read {hidden} (Permission denied); ask its owner for it, or for a copy"
+
+
+def test_only_a_training_resumes_after_a_full_disk() -> None:
+    full = OSError(errno.ENOSPC, "No space left on device", "x")
+    assert str(explain(full, training=True)).endswith("the same command resumes when there is space")
+    assert str(explain(full, training=False)).endswith("; try again when there is space")
