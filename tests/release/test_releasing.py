@@ -186,7 +186,7 @@ def test_a_run_of_another_folder_has_commands_relative_to_its_own(
         (["seeds=[HOME/runs/seed1/../seed0]"], "are of the same seed"),
         (["limit_mb=0.01"], "more than limit_mb=0.01"),
         (["name=a/b"], "is not a plain name"),
-        (["run="], "give run=FOLDER"),
+        (["run="], "run= is empty; give the name of a folder"),
         (["against=[figqa]"], "data=figqa is not a preset"),
     ],
 )
