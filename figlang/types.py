@@ -103,7 +103,7 @@ class Split:
     split has their metaphor. `task` is the name of the task that the items are of, and `question` the
     value of `data.question` that they were loaded with; both are empty for items that no reader made.
     `parts` are the numbers of items of the parts of which the items are made, in their order, for example of
-    languages: a limit takes as many of each. Without parts a limit takes the first items.
+    languages: a limit takes equally many of each. Without parts a limit takes the first items.
     """
 
     name: str

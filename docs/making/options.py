@@ -22,7 +22,7 @@ def options(verb: str) -> str:
         Markdown.
     """
     root = ROOTS[verb]
-    parts = [" ".join((root.schema.__doc__ or "").split()), *_sections(root.schema)]
+    parts = [root.said, *_sections(root.schema)]
     if root.tables is not None:
         for name, found in tables_of(root).items():
             parts += [f"#### `table={name}`", " ".join((found.options.__doc__ or "").split())]

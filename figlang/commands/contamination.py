@@ -25,11 +25,9 @@ def main(config: ContaminationConfig) -> None:
     splits = overlap_table.evaluated(config.data, data_sets(config.against), config.paths)
     before = stages.before(Path(config.run), config.paths) if config.run is not None else []
     evaluations = [Path(folder) for folder in config.runs]
+    rows = [read_predictions(folder / FORWARD) for folder in evaluations]
     contents = [recomputed.checked(folder / "metrics.json") for folder in evaluations]
-    predicted = [
-        (content["model"], read_predictions(folder / FORWARD))
-        for folder, content in zip(evaluations, contents, strict=True)
-    ]
+    predicted = [(content["model"], chosen) for content, chosen in zip(contents, rows, strict=True)]
     overlaps = overlap.check(train, splits, config.n, before)
     folder = Path(config.output or Path(config.paths.runs) / "data" / f"{config.data.name}-contamination")
     named = f"{counted(overlaps['training_items'], 'training item')} of data={config.data.name}"

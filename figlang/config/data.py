@@ -82,7 +82,7 @@ class DataConfig(Section):
     hub: str | None = option(
         None,
         "data=own: data set on the Hugging Face hub, ORG/NAME or ORG/NAME:CONFIGURATION, or a folder that "
-        "`datasets` saved. data=FOLDER is short for a folder.",
+        "`datasets` saved. data=./NAME is short for a folder.",
     )
     published: str | None = option(
         None,
@@ -114,8 +114,8 @@ class DataConfig(Section):
     )
     limit: int | None = option(
         None,
-        "Use only the first N items of each split. Of a data set with parts, for example languages, as many "
-        "of each. A pair that is cut counts as items, not as a pair.",
+        "Use only the first N items of each split. They are equally many of each part, if a data set "
+        "has parts, for example languages. A pair that is cut counts as items, not as a pair.",
         within=COUNT,
     )
     train_limit: int | None = option(

@@ -48,6 +48,8 @@ class Root:
     presets: Mapping[str, str | None] = field(default_factory=dict)
     together: bool = False
     """Whether one command gets all values of an option. If not, each value is a run."""
+    about: str | None = None
+    """What the help says of the verb, if that is not the docstring of its options."""
     tables: str | None = None
     """The module whose `reproduced` gives the options and presets of each `table=`; they are in the
     benchmark's folder, since figlang.config does not depend on benchmarks."""
@@ -56,6 +58,11 @@ class Root:
     def repeats(self) -> bool:
         """Whether the verb takes experiment=, debug= and several values (-m)."""
         return issubclass(self.schema, TrainConfig | EvaluateConfig)
+
+    @property
+    def said(self) -> str:
+        """What the help says of the verb, in one line."""
+        return " ".join((self.about or self.schema.__doc__ or "").split())
 
 
 # `method` of an evaluation is what the checkpoint was trained by; the preset only fills the group.
@@ -74,7 +81,12 @@ ROOTS: Mapping[str, Root] = {
     "train": Root(TrainConfig, _TRAINED),
     "find_lr": Root(FindLrConfig, _TRAINED),
     "evaluate": Root(EvaluateConfig, _EVALUATED),
-    "transfer": Root(EvaluateConfig, _EVALUATED, together=True),
+    "transfer": Root(
+        EvaluateConfig,
+        _EVALUATED,
+        together=True,
+        about="Evaluate several checkpoints or models on several data sets, as one table and a heat map.",
+    ),
     "sensitivity": Root(SensitivityConfig, {**_EVALUATED, "model": "smollm2"}),
     "generate": Root(
         GenerateConfig,

@@ -147,7 +147,7 @@ def _kind(kind: Any, metadata: Any) -> str:
     if get_origin(kind) in (list, tuple):
         return "list [a,b,…]"
     if get_origin(kind) is dict:
-        return "names with numbers {a: 1, b: 0.5}"
+        return "names with " + ("numbers {a: 1, b: 0.5}" if args[1] is float else "values {a: 1, b: text}")
     if null and args and get_origin(args[0]) in (list, tuple):
         return f"list [a,b,…]{null}"
     within: Range | None = metadata.get("within")

@@ -49,11 +49,10 @@ def overview(verb: str, root: Root, folder: Path) -> str:
 def _overview(verb: str, root: Root, folder: Path, most: int) -> list[str]:
     """The first screen, with at most `most` lines for the names of a group."""
     command = program()
-    said = " ".join((root.schema.__doc__ or "").split())
     named = [name for name in chapters(root) if name != "fields"]
     runs = "RUN … " if {spec.name for spec in fields(root.schema)} >= {"runs"} else ""
     groups = "[GROUP=OPTION …] " if named else ""
-    lines = [f"usage: {command} {runs}{groups}[FIELD=VALUE …]", *textwrap.wrap(said, COLUMNS)]
+    lines = [f"usage: {command} {runs}{groups}[FIELD=VALUE …]", *textwrap.wrap(root.said, COLUMNS)]
     lines += ["", "Examples:", *(f"  {command} {words}".rstrip() for words in EXAMPLES[verb])]
     if named:
         lines += ["", "Groups, and the options of each:"]
@@ -63,10 +62,10 @@ def _overview(verb: str, root: Root, folder: Path, most: int) -> list[str]:
     own = [spec.name for spec in fields(root.schema) if spec.name not in named]
     lines += ["", *_names("Fields:", own, most, indent=8)]
     first = next((name for name in ("data", "trainer", *own) if name in (*named, *own)), "all")
-    if root.repeats:
-        lines += [f"Several values: {command} -m seed=0,1.  Hydra's options: --hydra-help."]
-    elif root.together:
+    if root.together:
         lines += [f"Several values: data={DEFAULTS.described},{DEFAULTS.asked}"]
+    elif root.repeats:
+        lines += [f"Several values: {command} -m seed=0,1.  Hydra's options: --hydra-help."]
     lines += [f"More: {command} --help {first} (any group or field), or --help all."]
     return lines
 
@@ -92,10 +91,9 @@ def print_tables(root: Root, folder: Path) -> None:
         folder: The folder with a folder of presets for each group.
     """
     command, tables = program(), tables_of(root)
-    said = " ".join((root.schema.__doc__ or "").split())
     lines = [
         f"usage: {command} table=TABLE [GROUP=OPTION …] [FIELD=VALUE …]",
-        said,
+        root.said,
         "",
         "Tables and figures:",
     ]

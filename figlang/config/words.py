@@ -140,15 +140,15 @@ def _is_bare(word: str) -> bool:
 def _check_alone(
     words: Sequence[str], root: Root, names: Collection[str], presets: Mapping[str, Collection[str]]
 ) -> None:
-    """Refuse a file of items, a run or a preset that stands alone, with the option that takes it."""
+    """Refuse a file of items, a run or a preset without a key, with the option that takes it."""
     for word in filter(_is_bare, words):
         if "data" in root.presets and word.lower().endswith(TABLES):
-            raise FiglangError(f"{word} stands alone; write data={word}")
+            raise FiglangError(f"{word} has no key; write data={word}")
         if "checkpoint" in names and Path(word).is_dir():
-            raise FiglangError(f"{word} stands alone; write checkpoint={word}")
+            raise FiglangError(f"{word} has no key; write checkpoint={word}")
         for group in ("data", "model"):
             if group in root.presets and word in presets[group]:
-                raise FiglangError(f"{word} stands alone; write {group}={word}")
+                raise FiglangError(f"{word} has no key; write {group}={word}")
 
 
 def _with_runs(words: list[str]) -> list[str]:

@@ -152,6 +152,8 @@ def plain(path: Path, remedy: str) -> dict[str, Any]:
     try:
         check_regular(path)
         content = from_json(path.read_bytes(), allow_inf_nan=False)
+    except FileNotFoundError as error:
+        raise FiglangError(f"there is no file {path}; {remedy}") from error
     except (OSError, ValueError) as error:
         raise FiglangError(f"{path} is damaged ({one_line(error)}); {remedy}") from error
     if not isinstance(content, dict):

@@ -42,5 +42,9 @@ def _table(found: Sequence[surface.Baseline], trained: bool) -> Table | None:
     if not trained:
         notes.append("Without the rule that goes by the training split: it was not read.")
     return Table(
-        "surface", "Surface baselines", ("rule", "n", "accuracy", "ties", "without ties"), rows, tuple(notes)
+        "surface",
+        "Rules without a model",
+        ("rule", "n", "accuracy", "ties", "without ties"),
+        rows,
+        tuple(notes),
     )

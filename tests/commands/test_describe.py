@@ -172,7 +172,7 @@ def test_a_description_of_training_items_does_not_miss_the_training_items(
     assert "Without the rule that goes by the training split: it was not read." in capsys.readouterr().out
     described(monkeypatch, "data=figqa_sample", "split=train", f"output={tmp_path}/out")
     said = capsys.readouterr().out
-    assert "Surface baselines" in said
+    assert "Rules without a model" in said
     assert "the training split" not in said
 
 

@@ -36,11 +36,11 @@ def test_other_verbs_explain_the_flag() -> None:
 @pytest.mark.parametrize(
     ("verb", "word", "said"),
     [
-        ("evaluate", "own.csv", "own.csv stands alone; write data=own.csv"),
-        ("train", "mine/items.jsonl", "mine/items.jsonl stands alone; write data=mine/items.jsonl"),
-        ("describe", "miqa", "miqa stands alone; write data=miqa"),
-        ("evaluate", "smollm2", "smollm2 stands alone; write model=smollm2"),
-        ("evaluate", "runs", "runs stands alone; write checkpoint=runs"),
+        ("evaluate", "own.csv", "own.csv has no key; write data=own.csv"),
+        ("train", "mine/items.jsonl", "mine/items.jsonl has no key; write data=mine/items.jsonl"),
+        ("describe", "miqa", "miqa has no key; write data=miqa"),
+        ("evaluate", "smollm2", "smollm2 has no key; write model=smollm2"),
+        ("evaluate", "runs", "runs has no key; write checkpoint=runs"),
     ],
 )
 def test_a_file_a_run_or_a_preset_that_stands_alone_is_answered_with_its_option(

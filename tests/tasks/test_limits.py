@@ -1,4 +1,4 @@
-"""`data.limit` takes the first items, or as many of each part."""
+"""`data.limit` takes the first items, or equally many of each part."""
 
 import random
 from dataclasses import replace

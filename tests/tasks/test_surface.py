@@ -113,7 +113,7 @@ def test_without_labels_there_is_no_table() -> None:
 def test_a_report_has_the_baselines_of_its_items(tmp_path: Path) -> None:
     split = load("validation", DataConfig(root="package:figlang/samples"), PathsConfig())
     page = report(tmp_path / "out", run(tmp_path / "one", split, 4))
-    assert "Surface baselines" in page
+    assert "Rules without a model" in page
     training = load("train", DataConfig(root="package:figlang/samples"), PathsConfig()).items
     made = shown.table(split.items, training, False)
     assert made is not None
