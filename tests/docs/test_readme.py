@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from docs.making.released import headline, released
 from tests.docs.blocks import DOCUMENTS, ROOT, blocks, commands
 
@@ -57,19 +55,6 @@ def test_its_python_runs(tmp_path: Path) -> None:
     ended = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert (tmp_path / "paper" / "report.html").is_file()
-
-
-def test_the_python_about_own_items_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    # In this process, in which warnings are errors too. The Python above has one of its own.
-    (block,) = blocks(ROOT / "docs" / "guides" / "own-data.md", "python")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    exec(block, {"__name__": "__main__"})
-    said = capsys.readouterr()
-    assert said.err == ""
-    assert "accuracy" in said.out
 
 
 def test_python_blocks_are_python() -> None:
