@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any, TypeVar, cast
 
 import hydra
@@ -123,6 +124,13 @@ def data_sets(names: Sequence[str]) -> list[DataConfig]:
         FiglangError: A name is neither a preset nor that of a table.
     """
     files = {name: preset_of_table(name) for name in names if name.lower().endswith(TABLES)}
+    presets = {path.stem for path in (CONF / "data").glob("*.yaml")}
+    if unknown := [name for name in names if name not in files and name not in presets]:
+        meant = "".join(f"did you mean {close}? " for close in get_close_matches(unknown[0], presets, n=1))
+        raise FiglangError(
+            f"{unknown[0]} is neither a preset of data= nor a file of items ({', '.join(TABLES)}); "
+            f"{meant}figlang tasks lists the presets"
+        )
     found = data_presets([files.get(name, name) for name in names])
     for name, data in zip(names, found, strict=True):
         if name in files:

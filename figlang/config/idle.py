@@ -145,9 +145,7 @@ def check_training(config: TrainConfig, given: Given) -> None:
     _check_effect(config, given, OF_TRAINING)
     slurm = given.choices.get("hydra/launcher") == "submitit_slurm"
     if given.multirun and config.trainer.devices not in ("auto", "1") and not slurm:
-        raise FiglangError(
-            "a multirun (-m) needs trainer.devices=1; start the runs one by one, or by torchrun"
-        )
+        raise FiglangError("a sweep (-m) needs trainer.devices=1; start the runs one by one, or by torchrun")
 
 
 def _check_effect(config: TrainConfig | EvaluateConfig, given: Given, options: Sequence[Needed]) -> None:

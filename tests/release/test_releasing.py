@@ -187,7 +187,7 @@ def test_a_run_of_another_folder_has_commands_relative_to_its_own(
         (["limit_mb=0.01"], "more than limit_mb=0.01"),
         (["name=a/b"], "is not a plain name"),
         (["run="], "run= is empty; give the name of a folder"),
-        (["against=[figqa]"], "data=figqa is not a preset"),
+        (["against=[figqa]"], "figqa is neither a preset"),
     ],
 )
 def test_what_cannot_be_released_is_one_line_and_leaves_nothing(

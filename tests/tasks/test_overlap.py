@@ -269,7 +269,7 @@ def test_files_of_one_s_own_are_looked_for_too(
     ("words", "said"),
     [
         (["against=[gone.csv]"], "evaluation text of gone cannot be looked for: no such file: gone.csv"),
-        (["against=[figqa]"], "data=figqa is not a preset"),
+        (["against=[figqa]"], "figqa is neither a preset"),
         (["against=[]"], "against= is empty"),
         (["n=0"], "n=0 must be above 0"),
         (["data=miqa_sample"], "MiQA has no training questions"),
