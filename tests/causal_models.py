@@ -142,9 +142,8 @@ def check(plain: PreTrainedModel, scorer: CausalScorer, asked: list[Request]) ->
     for tokens, found in zip(sequences, scored.log_probs, strict=True):
         assert found.dtype == torch.float32
         assert found.tolist() == pytest.approx(values(plain, tokens.ids, tokens.start), abs=1e-4)
-        if len(tokens.ids) <= getattr(
-            plain.config, "max_position_embeddings", 640
-        ):  # the loss reads the last token too
+        # The loss reads the last token too.
+        if len(tokens.ids) <= getattr(plain.config, "max_position_embeddings", 640):
             assert float(found.sum()) == pytest.approx(
                 total(plain, tokens.ids, tokens.start), abs=1e-4, rel=1e-6
             )

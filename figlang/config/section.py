@@ -133,9 +133,8 @@ class Section:
             for number in value if isinstance(value, list) else [value]:
                 if within is None or number is None:
                     continue
-                if isinstance(number, bool) or not isinstance(
-                    number, int | float
-                ):  # of a file that was not read by Hydra
+                # A file that Hydra did not read may hold any type.
+                if isinstance(number, bool) or not isinstance(number, int | float):
                     raise FiglangError(f"{self.named(spec.name)}={number!r} is not a number")
                 if (fault := within.fault(number)) is not None:
                     raise FiglangError(f"{self.named(spec.name)}={_brief(number)} must be {fault}")

@@ -232,9 +232,8 @@ def served(model: ModelConfig, scoring: ScoringConfig, cache: str, needed: str |
             "bos=add needs a tokenizer here, but a served model has none; give the token's text, for "
             "example <|endoftext|>"
         )
-    manifest = causal_manifest(
-        model, scoring, "none" if asked == "auto" else asked
-    )  # the server adds what its tokenizer adds
+    # With auto, the server adds what its tokenizer adds.
+    manifest = causal_manifest(model, scoring, "none" if asked == "auto" else asked)
     endpoint = connect(
         replace(model, bos=manifest.bos), cache, needed or ("reply" if wanted is LETTER else "prompts")
     )

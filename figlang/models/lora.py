@@ -383,12 +383,10 @@ def _laid_over(network: PreTrainedModel, settings: PeftConfig) -> PeftModel:
     base, revision = settings.base_model_name_or_path, settings.revision
     settings.base_model_name_or_path = None
     with warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", message="`is_gradient_checkpointing` is deprecated"
-        )  # peft 0.21 causes it
-        warnings.filterwarnings(
-            "ignore", message="You have passed exclude_modules"
-        )  # the pooler does not exist yet
+        # peft 0.21 causes it.
+        warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated")
+        # The pooler does not exist yet.
+        warnings.filterwarnings("ignore", message="You have passed exclude_modules")
         adapted = get_peft_model(network, settings)
     # PEFT writes the network's own source there.
     settings.base_model_name_or_path, settings.revision = base, revision

@@ -95,9 +95,8 @@ def _own_config(source: str, revision: str | None, trust: bool) -> PreTrainedCon
     except ValueError as error:
         raise _refusal(source, error) from error
     attention = getattr(config, "_attn_implementation", None)
-    if (
-        not trust and isinstance(attention, str) and "/" in attention
-    ):  # the `kernels` package would download and run this code
+    # The `kernels` package would download and run this code.
+    if not trust and isinstance(attention, str) and "/" in attention:
         raise FiglangError(
             f"{source}: its config.json names attention code ({attention}) that would be downloaded and "
             "run; remove that entry"

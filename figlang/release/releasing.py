@@ -248,9 +248,8 @@ def _cast(folder: Path, dtype: str) -> None:
 
     A score of the rounded weights must not have the signature of the run's.
     """
-    for path in folder.glob(
-        "*.safetensors"
-    ):  # the network below adapters keeps the weights on which they were trained
+    # The network below adapters keeps the weights on which they were trained.
+    for path in folder.glob("*.safetensors"):
         weights = load_file(path)
         cast = {
             name: value.to(getattr(torch, dtype)) if value.is_floating_point() else value

@@ -217,9 +217,8 @@ def _over_base(text: str, manifest: Manifest) -> str:
         where, imports = (
             (f"dirname({where})", f"from os.path import dirname\n\n{imports}") if inside else (where, imports)
         )
-    elif base.startswith(
-        PACKAGE
-    ):  # found but not imported: a package with weights may need libraries that are not needed here
+    elif base.startswith(PACKAGE):
+        # It is found but not imported: a package with weights may need libraries that are not needed here.
         module, _, path = base.removeprefix(PACKAGE).partition("/")
         path = path.removesuffix(inside).rstrip("/")
         imports = f"from importlib.util import find_spec\n\n{imports}"

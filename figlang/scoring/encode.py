@@ -210,9 +210,8 @@ class Encoder:
 
     def _distinct(self, places: list[tuple[Encoded, int]]) -> tuple[list[tuple[Encoded, int]], list[int]]:
         """The distinct sequences, and for each given sequence the place of its equal among them."""
-        if (
-            self.layout.one_sequence or not self.shares
-        ):  # one_sequence: each item reads the outputs of its own
+        # one_sequence: each item reads the outputs of its own.
+        if self.layout.one_sequence or not self.shares:
             return places, list(range(len(places)))
         found: dict[tuple[tuple[int, ...], bytes], int] = {}
         rows: list[tuple[Encoded, int]] = []

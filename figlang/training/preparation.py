@@ -364,9 +364,8 @@ def line(item: Item, text: str, wording: Wording) -> str:
     """The training text of an item under method=lm."""
     assert item.gold is not None, "training items have labels"
     answer = item.options[item.gold]
-    if (
-        text == "legacy"
-    ):  # python-capitalised, which lowers all other letters, and no space between the sentences
+    # Python's capitalize lowers all other letters. No space stands between the sentences.
+    if text == "legacy":
         return f"{item.context.rstrip(',.! ').capitalize()}.{answer.replace('.', '').strip().capitalize()}."
     return "".join(wording.of(item).span("", item.context, answer))
 

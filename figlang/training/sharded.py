@@ -30,7 +30,6 @@ def local(parameter: Tensor) -> Tensor:
     """This process's part of a parameter that FSDP2 or ZeRO 3 may have shared out."""
     if isinstance(parameter, DTensor):
         return parameter.to_local()
-    held: Tensor | None = getattr(
-        parameter, "ds_tensor", None
-    )  # ZeRO 3 puts an empty tensor in the parameter's place
+    # ZeRO 3 puts an empty tensor in the parameter's place.
+    held: Tensor | None = getattr(parameter, "ds_tensor", None)
     return parameter if held is None else held

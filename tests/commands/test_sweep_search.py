@@ -20,9 +20,8 @@ from tests.running import TINY
 from tests.sampled import sampled
 from train import main as train_command
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:`is_gradient_checkpointing` is deprecated"
-)  # peft 0.21 asks transformers 5.23 for it
+# peft 0.21 asks transformers 5.23 for it.
+pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")
 SWEEPS = sorted((CONF / "sweep").glob("*.yaml"))
 
 

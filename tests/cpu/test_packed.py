@@ -211,9 +211,8 @@ def test_layers_are_laid_out_beforehand_as_they_would_be_when_they_meet_many_row
         assert torch.equal(plain(inputs).logits, expected)
 
 
-@pytest.mark.filterwarnings(
-    "ignore:`is_gradient_checkpointing` is deprecated"
-)  # peft 0.21 asks transformers 5.23 for it
+# peft 0.21 asks transformers 5.23 for it.
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")
 def test_a_part_with_an_adapter_inside_is_not_fused() -> None:
     needs(torch.float32)
     settings: dict[str, Any] = {

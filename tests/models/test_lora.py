@@ -52,9 +52,8 @@ def test_an_adapter_folder_scores_as_the_trained_network_did(tmp_path: Path, for
     assert scores(apart.network, apart.tokenizer, apart.manifest) == pytest.approx(before, abs=1e-5)
 
 
-@pytest.mark.filterwarnings(
-    "ignore:`is_gradient_checkpointing` is deprecated"
-)  # by peft 0.21, which the lines call
+# The lines call peft 0.21, which causes it.
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")
 @pytest.mark.parametrize(
     ("format", "own"), [("pair", False), ("joint", False), ("dual", False), ("pair", True)]
 )

@@ -122,9 +122,8 @@ def cases() -> list[object]:
     ]
 
 
-@pytest.mark.filterwarnings(
-    "ignore"
-)  # of a hundred families, which torch and transformers have much to say about
+# torch and transformers have much to say about a hundred families.
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("format", "family", "peft"), cases())
 def test_a_family_works_or_is_refused(format: str, family: str, peft: str, tmp_path: Path) -> None:
     refusal = None

@@ -197,9 +197,8 @@ def everything(folder: Path, cache: Path) -> list[str]:
     return refused
 
 
-@pytest.mark.filterwarnings(
-    "ignore:Unexpected keyword arguments"
-)  # PEFT about the auto_map, which it ignores
+# PEFT warns about the auto_map, which it ignores.
+@pytest.mark.filterwarnings("ignore:Unexpected keyword arguments")
 @pytest.mark.parametrize("place", PLACES)
 def test_no_place_runs_code_though_stdin_says_yes(
     place: Callable[[Path, Path], Path], tmp_path: Path, marker: Path

@@ -32,9 +32,8 @@ def test_seeds_that_began_from_seeds_of_another_recipe_are_one_recipe(
         call(monkeypatch, train_command, *fast, f"seed={seed}", f"run=first/seed{seed}")
         on = [f"model.name_or_path=first/seed{seed}", "model.init=pretrained"]
         call(monkeypatch, train_command, *fast, *on, f"seed={seed}", f"run=second/seed{seed}")
-    call(
-        monkeypatch, train_command, *fast, *on, "seed=2", "run=second/seed2"
-    )  # from another seed than its own
+    # This run begins from another seed than its own.
+    call(monkeypatch, train_command, *fast, *on, "seed=2", "run=second/seed2")
     call(monkeypatch, average_command, "second/seed0", "second/seed1", "start=0.5", "output=half")
     parts = [f"{stage}/seed{seed}/model" for stage in ("first", "second") for seed in (0, 1)]
     assert json.loads((tmp_path / "half/metrics.json").read_text())["model"] == "first"

@@ -118,9 +118,8 @@ def test_metrics_and_card_name_training_seeds_and_contamination(home: Path, rele
     assert "| miqa_sample | validation | " in text
 
 
-@pytest.mark.filterwarnings(
-    "ignore:`is_gradient_checkpointing` is deprecated"
-)  # by peft 0.21, which the lines call
+# The lines call peft 0.21, which causes it.
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")
 def test_the_lines_on_the_card_need_no_figlang(released: Path) -> None:
     first = data.load("validation", DataConfig(root=SAMPLES), PathsConfig()).items[0]
     options = [word(option, "clean") for option in first.options]

@@ -155,9 +155,8 @@ def test_it_makes_its_first_predictions_again(
 
 
 @some
-@pytest.mark.filterwarnings(
-    "ignore:`is_gradient_checkpointing` is deprecated"
-)  # by peft 0.21, which the lines call
+# The lines call peft 0.21, which causes it.
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")
 def test_the_lines_of_its_card_score_as_it_does(folder: Path) -> None:
     base = with_base(folder)
     root = published("figqa/filtered/dev.csv")

@@ -201,9 +201,8 @@ def test_items_without_partner_or_label_have_no_backward_prediction() -> None:
 def test_every_string_is_asked_for_once_and_kept() -> None:
     scorer = TableScorer({})
     found = choose(scorer, [HOT, COLD], worded(ScoringConfig()))
-    assert (
-        len(scorer.asked) == len(set(scorer.asked)) == 4 + 4 + 2 + 2
-    )  # whole, answer, answers alone, metaphors alone
+    # Whole, answer, answers alone, metaphors alone.
+    assert len(scorer.asked) == len(set(scorer.asked)) == 4 + 4 + 2 + 2
     assert found.measured[0]["id"] == "1"
     assert len(found.measured[0]["answer_alone"]) == 2
     assert found.measured[0]["metaphor_alone"] == (-10.0, 2, len("The room was an oven."))

@@ -70,9 +70,8 @@ def test_without_a_budget_all_batches_but_one_are_full(batch_size: int) -> None:
 @pytest.mark.parametrize("max_tokens", [150, 300, 1000])
 @pytest.mark.parametrize("options", [2, 4])
 def test_no_batch_has_more_padded_tokens_than_the_budget(max_tokens: int, options: int) -> None:
-    items = examples(
-        np.random.default_rng(1).integers(5, 35, 203).tolist(), options
-    )  # one item: at most 4 · 34 = 136
+    # One item has at most 4 · 34 = 136 tokens.
+    items = examples(np.random.default_rng(1).integers(5, 35, 203).tolist(), options)
     batches = epoch(LengthBuckets(items, 64, max_tokens, seed=0))
     assert max(padded(items, batch) for batch in batches) <= max_tokens
 
@@ -84,9 +83,8 @@ def test_an_item_longer_than_the_budget_is_a_batch_of_its_own() -> None:
 
 
 def test_a_budget_that_is_wide_enough_changes_no_number_of_batches() -> None:
-    assert (
-        len(LengthBuckets(many(), 8, 10**9, seed=0)) == len(LengthBuckets(many(), 8, None, seed=0)) == 26
-    )  # ⌈203 / 8⌉
+    # ⌈203 / 8⌉
+    assert len(LengthBuckets(many(), 8, 10**9, seed=0)) == len(LengthBuckets(many(), 8, None, seed=0)) == 26
 
 
 @pytest.mark.parametrize(("batch_size", "max_tokens"), SIZES)

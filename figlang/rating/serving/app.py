@@ -171,9 +171,8 @@ class Pages:
         place, seconds = content.get("place"), content.get("seconds")
         if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place < len(shown):
             raise RefusedError(400, "There is no such item.")
-        if (
-            not isinstance(seconds, int | float) or not abs(seconds) < LATEST
-        ):  # a comparison with nan is false
+        # A comparison with nan is false.
+        if not isinstance(seconds, int | float) or not abs(seconds) < LATEST:
             raise RefusedError(400, "The time is not a number.")
         one = shown[place]
         value = self._value(one, content.get("value"))

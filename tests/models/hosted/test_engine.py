@@ -36,9 +36,8 @@ def vllm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     for name in before:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.syspath_prepend(str(STANDINS))
-    monkeypatch.setenv(
-        "VLLM_WORKER_MULTIPROCESSING_METHOD", "spawn"
-    )  # an engine sets it, and no test keeps it
+    # An engine sets it, and no test keeps it.
+    monkeypatch.setenv("VLLM_WORKER_MULTIPROCESSING_METHOD", "spawn")
     import vllm
 
     yield vllm

@@ -266,9 +266,8 @@ def test_a_full_disk_is_said_and_costs_what_was_in_flight_only(
         asked = len(stub.requests)
         assert 2 < asked < 12
         (path,) = (tmp_path / "served").glob("*.jsonl")
-        assert (
-            sum("answer" in json.loads(line) for line in path.read_text().splitlines()) == asked - 1
-        )  # no half a line
+        # No line is half written.
+        assert sum("answer" in json.loads(line) for line in path.read_text().splitlines()) == asked - 1
         assert f"({asked - 1} of 12 answers are stored" in str(failed.value)
         client(stub, tmp_path).ask(CALLS, usable)
         assert len(stub.requests) == 13  # the one that could not be stored came twice

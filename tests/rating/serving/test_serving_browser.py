@@ -120,9 +120,8 @@ def test_choices_by_keys_alone(sized: Any, tmp_path: Path) -> None:
         assert unnamed(sized) == []
         press(sized, "\n")
         on_item(sized, 1, 7)
-        assert (
-            sized.switch_to.active_element.get_attribute("id") == "where"
-        )  # a screen reader reads on from here
+        # A screen reader reads on from here.
+        assert sized.switch_to.active_element.get_attribute("id") == "where"
         assert unnamed(sized) == []
         assert fits(sized)
         press(sized, "2")

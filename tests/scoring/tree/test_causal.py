@@ -106,9 +106,8 @@ def test_attention_implementations_agree(family: str, attention: str) -> None:
     check(plain, scorer, requests())
 
 
-@pytest.mark.filterwarnings(
-    "ignore:`is_gradient_checkpointing` is deprecated"
-)  # peft 0.21 asks transformers 5.23 for it
+# peft 0.21 asks transformers 5.23 for it.
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")
 def test_an_adapter_counts() -> None:
     adapted = get_peft_model(
         network("llama"), LoraConfig(init_lora_weights=False, target_modules=["q_proj", "v_proj"])

@@ -38,9 +38,8 @@ def test_a_packed_node_sees_its_own_path_and_nothing_else(
                 assert torch.cat(pack)[row].tolist() == path[::-1]
             seen += pack.nodes.tolist()
         start, end = section or (0, count)
-        above = int(
-            trie.depths[trie.read[start]]
-        )  # nodes that a section begins with, since they are not in it
+        # The nodes that a section begins with are not in it.
+        above = int(trie.depths[trie.read[start]])
         assert seen[above:] == trie.read[start:end].tolist()
         assert [int(trie.parents[node]) for node in seen[: above + 1]] == [-1, *seen[:above]]
         for tokens, span in zip(sequences, trie.spans, strict=True):

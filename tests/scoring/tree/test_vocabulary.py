@@ -49,9 +49,8 @@ def test_slices_of_logits_give_log_probabilities_of_all(dtype: torch.dtype, widt
     torch.manual_seed(0)
     tree, matrix_VH = trie(), 2 * torch.randn(SIZE, HIDDEN)
     states_RH = torch.randn(len(tree.read), HIDDEN)
-    states_RH[1] = states_RH[3] = (
-        40 * matrix_VH[7] / matrix_VH[7].norm()
-    )  # a token that is scored has all the probability
+    # A token that is scored has all the probability.
+    states_RH[1] = states_RH[3] = 40 * matrix_VH[7] / matrix_VH[7].norm()
     exact_RV = states_RH @ matrix_VH.t()
     logits_RV = exact_RV.to(dtype)
     exact = None if dtype == torch.float32 else lambda states, tokens: (states * matrix_VH[tokens]).sum(-1)

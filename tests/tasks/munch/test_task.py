@@ -28,9 +28,8 @@ def test_a_causal_model_chooses_between_paraphrases(run: Run, tmp_path: Path) ->
 @pytest.mark.parametrize(
     "overrides", [["model=minilm", "method.format=dual"], ["model=minilm"], ["model=smollm2", "peft=lora"]]
 )
-@pytest.mark.filterwarnings(
-    "ignore:`is_gradient_checkpointing` is deprecated"
-)  # peft 0.21 asks transformers 5.23 for it
+# peft 0.21 asks transformers 5.23 for it.
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated")
 def test_training_on_paraphrases(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overrides: list[str]
 ) -> None:
