@@ -155,10 +155,8 @@ def test_a_process_that_only_reads_or_counts_loads_no_torch() -> None:
         if room(name) == place
     ]
     check = (
-        "import sys, importlib\n"
-        "large = {'torch', 'transformers', 'hydra', 'datasets'}\n"
-        f"for place, module in {modules}:\n"
-        "    importlib.import_module(module)\n"
+        "import sys, importlib\nlarge = {'torch', 'transformers', 'hydra', 'datasets'}\n"
+        f"for place, module in {modules}:\n    importlib.import_module(module)\n"
         "    print(*(f'{place}:{name}' for name in large & set(sys.modules)))\n"
     )
     result = subprocess.run(

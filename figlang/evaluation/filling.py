@@ -57,9 +57,7 @@ def way(config: RankingConfig, loaded: Loaded) -> Way:
     if not masked and not loaded.manifest.input_format.causal:
         raise FiglangError(
             f"{loaded.manifest.name} reads its inputs as {loaded.manifest.format} and cannot fill blanks; "
-            "use a causal "
-            "model, or scoring=pll with "
-            "an encoder whose files hold its masked-LM head"
+            "use a causal model, or scoring=pll with an encoder whose files hold its masked-LM head"
         )
     form, rank = (
         config.form or ("insert" if masked else "quote"),

@@ -164,8 +164,7 @@ def check_room(prompts: Sequence[str], ids: Sequence[Sequence[int]], room: int, 
         if window is not None and len(row) + room > window:
             raise FiglangError(
                 f"prompt {prompt[:60]!r}… has {len(row)} tokens; with max_tokens={room} that "
-                f"is more than the {window} that the network reads; ask for fewer examples or shorter "
-                "answers"
+                f"is more than the {window} that the network reads; ask for fewer examples or shorter answers"
             )
 
 

@@ -103,8 +103,7 @@ class ServedFiller:
         if with_it and with_it == without:
             raise FiglangError(
                 f"{endpoint.client.model.base_url} ignores the text after a blank (the field `suffix`); use "
-                "form=quote, "
-                "or a server and a model that insert"
+                "form=quote, or a server and a model that insert"
             )
 
     def _begins(self, token: str, keys: Sequence[str]) -> bool:

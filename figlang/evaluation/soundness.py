@@ -187,8 +187,7 @@ def texts(loaded: Opened, items: Sequence[Item]) -> dict[str, Any]:
         script = " and ".join(counts.scripts) or "these marks"
         log.warning(
             "the tokenizer of %s does not know the script (%s): %s are unknown to it, %s for example. "
-            "The choices say little; "
-            "use a model that was trained on this language",
+            "The choices say little; use a model that was trained on this language",
             *(loaded.manifest.name, script, counted, examples),
         )
     about = {

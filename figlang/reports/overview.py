@@ -40,8 +40,7 @@ from figlang.text.amounts import counted
 
 HIDDEN = (
     "Blind accuracy: the same model chooses among the same options with the context hidden. The gain over it "
-    "is what the context "
-    "adds, paired, in points."
+    "is what the context adds, paired, in points."
 )
 LISTED = 10  # systems that a note names
 NAMED = 60  # systems that a figure has room for the names of

@@ -227,8 +227,7 @@ def _notes(groups: Mapping[tuple[str, ...], Sequence[Run]], chosen: tuple[str, .
     if fewest < ENOUGH:
         notes.append(
             f"The held-out part has only {counted(fewest, 'cluster')} of items. With fewer than "
-            f"{ENOUGH}, small "
-            "differences in loss are chance; a larger method.held_out helps."
+            f"{ENOUGH}, small differences in loss are chance; a larger method.held_out helps."
         )
     return notes
 

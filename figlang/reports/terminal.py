@@ -150,8 +150,7 @@ def cautions(content: Mapping[str, Any]) -> list[str]:
         if ties and "replies" not in content:
             lines.append(
                 f"{ties:,} of {items:,} {name}choices {form(ties, 'is a tie', 'are ties')}: no option "
-                "scores above all others. "
-                f"{form(ties, 'It counts', 'They count')} as wrong."
+                f"scores above all others. {form(ties, 'It counts', 'They count')} as wrong."
             )
     if (unknown := content.get("unknown_tokens", {})).get("unknown"):
         where = (

@@ -23,7 +23,6 @@ def sentence(took: Mapping[str, Any]) -> str:
     if one_by_one := took.get("one_by_one"):
         text += (
             f" Measured on {counted(one_by_one['questions'], 'question')}: one by one takes "
-            f"{one_by_one['ratio']:.1f} × "
-            "as long."
+            f"{one_by_one['ratio']:.1f} × as long."
         )
     return text

@@ -89,8 +89,7 @@ def method(found: Mapping[str, Any]) -> str:
     )
     return (
         f"Overlap: {found['n']} words in a row that a training text has too, case and punctuation aside; of "
-        "texts with fewer, "
-        f"all (at least {found['shortest']}).{alike} {left}"
+        f"texts with fewer, all (at least {found['shortest']}).{alike} {left}"
     )
 
 

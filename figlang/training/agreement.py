@@ -75,8 +75,7 @@ def check(config: TrainConfig) -> None:
     if model.dtype != "float32" and (not model.causal or peft.name == "none"):
         raise FiglangError(
             f"model.dtype={model.dtype} would round away the small steps of training; use float32 "
-            "(trainer.precision=bf16-mixed "
-            "is fast too), or train adapters of a causal model with peft=lora"
+            "(trainer.precision=bf16-mixed is fast too), or train adapters of a causal model with peft=lora"
         )
 
 
@@ -90,8 +89,7 @@ def _check_adapters(config: TrainConfig) -> None:
     if model.device_map is not None or (model.quantization != "none" and peft.name != "qlora"):
         raise FiglangError(
             "model.device_map and model.quantization are for evaluation; leave them out of training, or "
-            "train adapters over 4 bits "
-            "with peft=qlora"
+            "train adapters over 4 bits with peft=qlora"
         )
     if model.engine != "transformers":
         raise FiglangError(f"model.engine={model.engine} is for evaluation; leave it out of training")
@@ -156,14 +154,12 @@ def _check_method(config: TrainConfig) -> None:
     if method.name == "nli" and (causal or not inferences):
         raise FiglangError(
             f"method=nli trains encoders on premises with hypotheses, not {model.name} on "
-            f"data={config.data.name}; "
-            f"choose an encoder and data={', '.join(registry.classified())}"
+            f"data={config.data.name}; choose an encoder and data={', '.join(registry.classified())}"
         )
     if method.name != "nli" and inferences:
         raise FiglangError(
             f"data={config.data.name} has premises with hypotheses, which method=nli trains on; add "
-            "method=nli or "
-            "data.question=choice"
+            "method=nli or data.question=choice"
         )
     if method.text == "legacy" and method.name != "lm":
         raise FiglangError("method.text=legacy is the authors' wording for method=lm; choose clean or raw")

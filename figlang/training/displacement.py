@@ -89,8 +89,7 @@ def sentence(measured: dict[str, Any]) -> str:
     before, after = measured["before"], measured["after"]
     return (
         f"log-probability per token, of {after['items']} {form(after['items'], 'validation item')}, "
-        "before and after: "
-        f"right answers {before['gold']:.2f} and {after['gold']:.2f}, "
+        f"before and after: right answers {before['gold']:.2f} and {after['gold']:.2f}, "
         f"wrong answers {before['wrong']:.2f} and {after['wrong']:.2f}"
     )
 

@@ -12,13 +12,10 @@ from figlang.cpu.memory import CAPACITIES
 def test_kept_memory_is_used_again_without_page_faults() -> None:
     def faults(kept: bool) -> int:
         program = (
-            "import resource, sys\n"
-            "from figlang.cpu.memory import keep_freed_memory\n"
+            "import resource, sys\nfrom figlang.cpu.memory import keep_freed_memory\n"
             f"if {kept} and not keep_freed_memory(): sys.exit('another C library')\n"
-            "before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
-            "for _ in range(10):\n"
-            "    blocks = [bytearray(24 * 2**20) for _ in range(4)]\n"
-            "    del blocks\n"
+            "before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\nfor _ in range(10):\n"
+            "    blocks = [bytearray(24 * 2**20) for _ in range(4)]\n    del blocks\n"
             "print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)\n"
         )
         result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -286,8 +286,7 @@ def test_miqa_is_asked_as_it_comes_in_the_published_words() -> None:
     assert one.item == MIQA
     assert one.message == (
         '"My future is bright". Which of the following two statements could that imply?\n(A) there is '
-        "hope\n(B) there is light\n\n"
-        "Answer with one letter only: A or B."
+        "hope\n(B) there is light\n\nAnswer with one letter only: A or B."
     )
 
 

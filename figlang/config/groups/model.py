@@ -23,8 +23,7 @@ class ModelConfig(EndpointConfig):
         "auto",
         "causal: the token before every string. auto: the token that the tokenizer puts there, or that the "
         "run was trained with. add: the tokenizer's bos. none: no token. A number: a token id. served: auto "
-        "(the token that "
-        "the server puts there) or the text of a token, for example <|endoftext|>.",
+        "(the token that the server puts there) or the text of a token, for example <|endoftext|>.",
     )
     dtype: str = option(
         "float32",

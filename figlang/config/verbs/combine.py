@@ -38,8 +38,7 @@ class CombineConfig(Command):
         if self.weights and len(self.weights) != len(self.runs):
             raise FiglangError(
                 f"weights= has {counted(len(self.weights), 'number')} for "
-                f"{counted(len(self.runs), 'system')}; give "
-                "one for each"
+                f"{counted(len(self.runs), 'system')}; give one for each"
             )
         if self.weights and not any(self.weights):
             raise FiglangError("every number of weights= is 0, so nothing would be chosen; raise one")

@@ -140,8 +140,7 @@ def with_labels(split: Split, path: Path, strict: bool = False) -> Split:
         noted = "".join(f" ({note})" for note in problems.found[:1])
         raise FiglangError(
             f"{path}: {counted(len(labels), 'label')} for {counted(len(split.items), 'item')} of "
-            f"{split.source}; "
-            f"give one row per item, in its order{noted}"
+            f"{split.source}; give one row per item, in its order{noted}"
         )
     labelled = []
     for item, (number, row) in zip(split.items, labels, strict=True):

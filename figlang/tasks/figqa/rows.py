@@ -241,8 +241,7 @@ def _pair(first: Row, second: Row, problems: Problems) -> Iterator[Item]:
     if first.endings == second.endings[::-1] != second.endings and second.gold is not None:
         problems.note(
             f"{problems.path.name} row {second.number}: has the endings of its partner, row {first.number}, "
-            "in the other order; "
-            "read in the order of its partner"
+            "in the other order; read in the order of its partner"
         )
     yield from aligned(pair)
 

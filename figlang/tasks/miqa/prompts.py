@@ -140,8 +140,7 @@ class Wording:
         if not self._labelled(template):
             raise FiglangError(
                 f"the prompt {template!r} does not label its options in order; write (1) {{a}} (2) {{b}}, "
-                "or use "
-                "prompt.reply=statement"
+                "or use prompt.reply=statement"
             )
         gap = "" if not template or template[-1].isspace() else " "
         return tuple(gap + text for text in labels or self._options(item))

@@ -27,15 +27,13 @@ PROMPTS = {
     "PTGS54": Prompt(
         1,
         "Paraphrase the given sentence by substituting the highlighted word with another word. The "
-        "substitution should be a single "
-        "word.",
+        "substitution should be a single word.",
         "Paraphrase",
     ),
     "UASW92": Prompt(
         2,
         "Use a single word to replace the highlighted word in the given sentence, so that the new sentence "
-        "and the given sentence "
-        "mean the same thing.",
+        "and the given sentence mean the same thing.",
         "New sentence",
     ),
     "GASW45": Prompt(

@@ -21,8 +21,7 @@ NONE = "none"  # no choice: two letters of the same probability, or a text that 
 MODELS = ("LLaMA-13B", "LLaMA-30B", "GPT-3.5 (text-davinci-003)")
 FOOTNOTE = (
     "Intervals (95 %) are over sentences. Chance is 25 %. none: no choice, which is wrong. best: selected by "
-    "its accuracy on these "
-    "very triples, as in the paper."
+    "its accuracy on these very triples, as in the paper."
 )
 
 

@@ -30,8 +30,7 @@ FOOTNOTE = (
     "Intervals (95 %) are over sentences. recall@k: share of a sentence's answers that rank k or better; of "
     "answers: share of all "
     "answers; hit@k: sentences with an answer that does; hit@1 is the accuracy of Tables 11 and 12. best: "
-    "selected by its MRR on "
-    "these very sentences, as in the paper."
+    "selected by its MRR on these very sentences, as in the paper."
 )
 
 

@@ -141,8 +141,7 @@ def choices(split: Split, wrong: int = CLASSES.index("contradiction")) -> Split:
     left = len(split.items) - 2 * len(items)
     note = (
         f"{split.name}: {counted(len(items), 'choice')} between a hypothesis of the class entailment "
-        "and one of the "
-        f"class {other_class}, {counted(left, 'row')} left over"
+        f"and one of the class {other_class}, {counted(left, 'row')} left over"
     )
     return replace(split, items=items, notes=(*split.notes, note), parts=())
 

@@ -155,8 +155,7 @@ def _distinct(
         done = "left out (data.drop_duplicates=false keeps them)" if drop else "kept"
         problems.note(
             f"{problems.path.name}: {repeated} {form(repeated, 'row repeats', 'rows repeat')} an "
-            f"earlier row (row {example[0]} repeats row "
-            f"{example[1]}), {done}"
+            f"earlier row (row {example[0]} repeats row {example[1]}), {done}"
         )
 
 

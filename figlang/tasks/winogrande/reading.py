@@ -51,8 +51,7 @@ def load(split: str, size: str, root: str | None, strict: bool = False) -> Split
     if path is None:
         raise FiglangError(
             f"no {name}.jsonl in {paths[0].parent}; set paths.data=DIR (or FIGLANG_DATA) to the folder that "
-            "holds winogrande/, "
-            f"or paths.data=null to take it from the hub ({HUB})"
+            f"holds winogrande/, or paths.data=null to take it from the hub ({HUB})"
         )
     return read(path, strict)
 
