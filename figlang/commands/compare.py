@@ -10,6 +10,7 @@ from figlang import tables
 from figlang.api import comparing
 from figlang.config import CompareConfig
 from figlang.config.entry import entry
+from figlang.machine.printing import say
 from figlang.runs import names
 from figlang.runs.passing import results_among
 
@@ -24,7 +25,7 @@ def main(config: CompareConfig) -> None:
     tables.show(shown, (*found.lines(), *pointer), console)
     if config.output is not None:
         found.write(config.output)
-        console.print(config.output, style="bold", highlight=False, markup=False, emoji=False, soft_wrap=True)
+        say(config.output, console, "bold")
 
 
 if __name__ == "__main__":

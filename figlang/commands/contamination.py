@@ -12,6 +12,7 @@ from figlang.config.composing import data_sets
 from figlang.config.entry import entry
 from figlang.files import folders
 from figlang.files.whole import write_text
+from figlang.machine.printing import say
 from figlang.runs import recomputed, stages
 from figlang.runs.predictions import FORWARD, read_predictions
 from figlang.tasks import overlap, overlap_table
@@ -44,7 +45,7 @@ def main(config: ContaminationConfig) -> None:
     console = Console()
     for table in made:
         console.print(tables.markdown(table), highlight=False, markup=False, emoji=False, soft_wrap=True)
-    console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+    say(str(folder), console, "bold")
 
 
 def _searched(given: DataConfig, paths: PathsConfig) -> DataConfig:

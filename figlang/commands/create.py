@@ -16,6 +16,7 @@ from figlang.config.signature import versions
 from figlang.creation import building, checks, division, drafts, prompts, validation
 from figlang.creation import tables as counted
 from figlang.errors import FiglangError
+from figlang.machine.printing import say
 from figlang.reports import surface
 from figlang.tasks import registry
 from figlang.types import Split
@@ -27,14 +28,14 @@ def main(config: CreateConfig) -> None:
     if config.prompts is not None:
         folder = Path(config.output or Path(config.paths.runs) / "prompts")
         prompts.write(config.prompts, config.seed, folder)
-        _say(console, f"writers fill in {folder / prompts.SHEET}; {prompts.GUIDE} beside it says how")
+        say(f"writers fill in {folder / prompts.SHEET}; {prompts.GUIDE} beside it says how", console, "bold")
         return
     file = Path(str(config.file)).expanduser()
     name = config.name or file.stem
     folder = Path(config.output or Path(config.paths.runs) / "benchmarks" / name)
     draft = drafts.read(file)
     if draft.guess:
-        _say(console, draft.guess)
+        say(draft.guess, console, "bold")
     choices = validation.read([Path(path) for path in config.ratings], draft.items)
     found = checks.items(draft, config.alike, [*_others(config)], choices, config.agree)
     clean = found.kept
@@ -63,11 +64,11 @@ def main(config: CreateConfig) -> None:
     building.build(folder, found, splits, card, _content(config, draft), config.seed)
     tables.show(made, [], console)
     for fault in found.faults[:5]:
-        _say(console, f"{fault.place}: {fault.what} ({fault.check})")
+        say(f"{fault.place}: {fault.what} ({fault.check})", console, "bold")
     evaluate = shlex.join(["figlang", "evaluate", f"data={folder / building.DATA}"])
-    _say(console, f"evaluate a model: {evaluate}")
+    say(f"evaluate a model: {evaluate}", console, "bold")
     people = shlex.join(["figlang", "rate", "serve", f"data={folder / building.PEOPLE}"])
-    _say(console, f"ask people: {people} raters=[ann,ben]")
+    say(f"ask people: {people} raters=[ann,ben]", console, "bold")
 
 
 def _why_none(draft: drafts.Drafts, found: checks.Checked) -> str:
@@ -138,10 +139,6 @@ def _made(config: CreateConfig, draft: drafts.Drafts) -> str:
 - Flagged items: `keep={config.keep}`. A guesser flags an item that it gets right in all of its looks.
 - Splits: drawn with seed {config.seed}. Items of a group, and near-duplicates, are in one split.
 """
-
-
-def _say(console: Console, line: str) -> None:
-    console.print(line, style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from figlang.config import DataConfig, DescribeConfig
 from figlang.config.entry import entry
 from figlang.errors import FiglangError
 from figlang.files import folders
-from figlang.machine.printing import printable
+from figlang.machine.printing import say
 from figlang.reports import plots, surface
 from figlang.tables import Cell, Table, drawing
 from figlang.tasks import registry as data
@@ -51,7 +51,7 @@ def main(config: DescribeConfig) -> None:
         _show([tables.markdown(explained.parts), explained.examples, explained.document], console)
     for table in made:
         console.print(tables.markdown(table), highlight=False, markup=False, emoji=False, soft_wrap=True)
-    console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+    say(str(folder), console, "bold")
     if explained is not None:
         _show([USED_BY, use(folder / f"{config.data.name}.yaml")], console)
 
@@ -74,7 +74,7 @@ def use(document: Path) -> str:
 
 def _show(texts: Sequence[str], console: Console) -> None:
     for line in "\n".join(texts).splitlines():
-        console.print(printable(line), highlight=False, markup=False, emoji=False, soft_wrap=True)
+        say(line, console)
 
 
 def _frequencies(config: DescribeConfig, split: Split) -> Frequencies | None:

@@ -12,6 +12,7 @@ from figlang.config import EvaluateConfig
 from figlang.config.entry import entry
 from figlang.errors import FiglangError
 from figlang.evaluation import assessment
+from figlang.machine.printing import say
 from figlang.reports import figures, showing
 from figlang.runs import systems
 
@@ -49,7 +50,7 @@ def main(config: EvaluateConfig) -> str | None:
     console = Console()
     showing.show(content, folder, console)
     for picture in figures.prompts(folder):
-        console.print(str(picture), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+        say(str(picture), console, "bold")
     return str(folder)
 
 

@@ -14,6 +14,7 @@ from figlang.errors import FiglangError
 from figlang.evaluation import runtime
 from figlang.files import folders
 from figlang.files.whole import write_text
+from figlang.machine.printing import say
 from figlang.reports import figures
 from figlang.tasks import registry as data
 from figlang.text.amounts import counted
@@ -45,8 +46,8 @@ def main(config: FindLrConfig) -> None:
         write_text(new / "lr.csv", _rows(found))
         figures.rates(found.rates, found.losses, found.chosen, new)
     console = Console()
-    console.print(_said(config, found), soft_wrap=True, highlight=False, markup=False)
-    console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False)
+    say(_said(config, found), console)
+    say(str(folder), console, "bold")
 
 
 def _rows(found: "rates.Found") -> str:

@@ -14,6 +14,7 @@ from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation import generation, opening, predicting, soundness
 from figlang.files import folders, ownership
+from figlang.machine.printing import say
 from figlang.models.checkpoint import Served
 from figlang.models.hosted.opened import Opened
 from figlang.rating import answers, ratings, sheets
@@ -72,7 +73,7 @@ def main(config: GenerateConfig) -> None:
     answers.show(written, content["begins_as_expected"], Console())
     said = [spending.line(content["usage"])] if "usage" in content else []
     for line in (*said, sheets.invitation(folder)):
-        Console().print(line, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        say(line, Console())
 
 
 def _rated(config: GenerateConfig, asked: Sequence[Open]) -> Sequence[Rated] | None:

@@ -9,6 +9,7 @@ from figlang.config import MergeConfig
 from figlang.config.entry import entry
 from figlang.errors import FiglangError
 from figlang.evaluation import runtime
+from figlang.machine.printing import say
 from figlang.models import checkpoint
 from figlang.models.manifest import MANIFEST
 from figlang.release import card, merging
@@ -28,7 +29,7 @@ def main(config: MergeConfig) -> None:
     loaded = checkpoint.load_unmerged(config.checkpoint, config.model, config.paths.cache)
     said = None if document is None else lambda manifest: card.card(manifest, document)
     merging.merge(loaded, split, folder, said, check)
-    Console().print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False)
+    say(str(folder), Console(), "bold")
 
 
 def _check_free(folder: Path, overwrite: bool) -> None:

@@ -8,6 +8,7 @@ from rich.console import Console
 from figlang import tables
 from figlang.config.entry import entry
 from figlang.config.verbs.push import PushConfig
+from figlang.machine.printing import say
 from figlang.release import pushing
 from figlang.tables import Cell, Table
 from figlang.text.amounts import counted
@@ -27,9 +28,9 @@ def main(config: PushConfig) -> None:
     console = Console()
     tables.show([Table("upload", title, ("file", "MB"), tuple(rows))], upload.remarks, console)
     if config.dry_run:
-        console.print("nothing was uploaded; dry_run=false uploads these files", soft_wrap=True)
+        say("nothing was uploaded; dry_run=false uploads these files", console)
         return
-    console.print(pushing.push(config, upload), style="bold", soft_wrap=True, highlight=False, markup=False)
+    say(pushing.push(config, upload), console, "bold")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from figlang.config import RateConfig
 from figlang.config.entry import entry
 from figlang.files import folders
 from figlang.files.whole import write_text
+from figlang.machine.printing import say
 from figlang.rating import making, ratings, sheets
 
 
@@ -20,7 +21,7 @@ def main(config: RateConfig) -> None:
     folder, console = Path(config.folder), Console()
     if config.runs or config.texts:
         making.make(config, folder)
-        console.print(sheets.invitation(folder), highlight=False, markup=False, emoji=False, soft_wrap=True)
+        say(sheets.invitation(folder), console)
         return
     scale, rated = sheets.read(folder, [Path(path) for path in config.ratings])
     content = ratings.statistics(rated, scale)

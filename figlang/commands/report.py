@@ -7,6 +7,7 @@ from rich.console import Console
 
 from figlang.config import ReportConfig
 from figlang.config.entry import entry
+from figlang.machine.printing import say
 from figlang.reports import assembly
 from figlang.runs.passing import results_among
 
@@ -15,7 +16,7 @@ from figlang.runs.passing import results_among
 def main(config: ReportConfig) -> None:
     config = replace(config, runs=results_among(config.runs))
     page = assembly.write(config, _folder(config))
-    Console().print(str(page), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+    say(str(page), Console(), "bold")
 
 
 def _folder(config: ReportConfig) -> Path:

@@ -6,6 +6,7 @@ from figlang import tables
 from figlang.config.entry import entry
 from figlang.config.verbs.reproduce import ReproduceConfig
 from figlang.evaluation import reproducing
+from figlang.machine.printing import say
 from figlang.reports import spending
 
 
@@ -14,7 +15,7 @@ def main(config: ReproduceConfig) -> None:
     made = reproducing.reproduce(config)
     console = Console()
     tables.show(made.tables, [*made.below, *([spending.line(made.usage)] if made.usage else [])], console)
-    console.print(str(made.folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+    say(str(made.folder), console, "bold")
 
 
 if __name__ == "__main__":

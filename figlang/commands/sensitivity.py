@@ -6,6 +6,7 @@ from figlang import tables
 from figlang.config import SensitivityConfig
 from figlang.config.entry import entry
 from figlang.evaluation import sensitivity
+from figlang.machine.printing import say
 
 
 @entry("sensitivity")
@@ -16,7 +17,7 @@ def main(config: SensitivityConfig) -> None:
     table, folder = measured
     console = Console()
     tables.show([table], [], console)
-    console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+    say(str(folder), console, "bold")
 
 
 if __name__ == "__main__":

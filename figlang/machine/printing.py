@@ -6,6 +6,10 @@ import logging
 import os
 import sys
 import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def printable(plain: str, lines: bool = False) -> str:
@@ -18,6 +22,17 @@ def printable(plain: str, lines: bool = False) -> str:
         lines: Keep line breaks.
     """
     return "".join(char if char == "\n" and lines else _shown(char) for char in plain)
+
+
+def say(line: str, console: "Console", style: str = "") -> None:
+    """Print a line as it is: nothing in it is markup or an emoji, and rich does not break it.
+
+    Args:
+        line: The line.
+        console: Where to print.
+        style: A style of rich, for example `bold`.
+    """
+    console.print(printable(line), style=style, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def _shown(char: str) -> str:

@@ -10,7 +10,7 @@ from figlang import tables
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.files import folders
-from figlang.machine.printing import printable
+from figlang.machine.printing import say
 from figlang.reports import sweep_figure, sweeping
 from figlang.text.amounts import counted, form
 
@@ -35,19 +35,19 @@ def conclude(places: Sequence[Path], output: Path | None = None) -> None:
     if repeated:
         named = ", ".join(str(run.folder) for run in repeated)
         count = counted(len(repeated), "run")
-        _say(console, f"left out, since the same settings and seed are there already: {count}, {named}")
+        say(f"left out, since the same settings and seed are there already: {count}, {named}", console)
     if unfinished:
         one = "1 run is not finished and is left out; its own command resumes it"
         several = f"{unfinished} runs are not finished and are left out; their own commands resume them"
-        _say(console, form(unfinished, one, several))
+        say(form(unfinished, one, several), console)
     if command := sweeping.command(runs):
-        _say(console, "The best setting is trained by:")
-        _say(console, command)
+        say("The best setting is trained by:", console)
+        say(command, console)
     if output is not None:
         with folders.replaced(output, "a sweep") as new:
             tables.write([table], new)
             sweep_figure.draw(runs, new / sweeping.TABLE)
-        _say(console, str(output))
+        say(str(output), console)
 
 
 def _none(places: Sequence[Path]) -> str:
@@ -58,10 +58,6 @@ def _none(places: Sequence[Path]) -> str:
                 "the runs"
             )
     return f"no finished training in {', '.join(map(str, places))}; give folders of runs"
-
-
-def _say(console: Console, line: str) -> None:
-    console.print(printable(line), highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def conclude_multirun(trained: Sequence[str]) -> None:

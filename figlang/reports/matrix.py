@@ -12,6 +12,7 @@ from figlang import tables
 from figlang.config.signature import digest
 from figlang.files.folders import whole_folder
 from figlang.files.whole import write_text
+from figlang.machine.printing import say
 from figlang.reports import heat
 from figlang.reports.terminal import BLIND, GAIN, TITLES
 from figlang.statistics.comparison import Difference
@@ -179,4 +180,4 @@ def write(matrix: Matrix, parent: Path) -> Path:
 def show(matrix: Matrix, folder: Path, console: Console) -> None:
     """Print the tables, and the reasons why cells are empty."""
     tables.show(shown(matrix), [f"–: {reason}" for reason in matrix.reasons], console)
-    console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+    say(str(folder), console, "bold")

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from figlang.machine.printing import printable
+from figlang.machine.printing import say
 from figlang.machine.several import one_of_several
 from figlang.reports import terminal
 from figlang.runs import names, spelled
@@ -27,18 +27,14 @@ def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:
     terminal.summary(content, compared, title(content), console)
     terminal.published(compared, console)
     for line, style in ((f"signature {content['signature']}", "dim"), (str(folder), "bold")):
-        console.print(
-            printable(line), style=style, soft_wrap=True, highlight=False, markup=False, emoji=False
-        )
+        say(line, console, style)
 
 
 def _show_shortly(content: Mapping[str, Any], folder: Path, console: Console) -> None:
     numbers = terminal.in_a_line(content)
     warned = [(line, "yellow") for line in terminal.cautions(content)[:1]]
     for line, style in ((f"{title(content)}: {numbers}", ""), *warned, (str(folder), "bold")):
-        console.print(
-            printable(line), style=style, soft_wrap=True, highlight=False, markup=False, emoji=False
-        )
+        say(line, console, style)
 
 
 def title(content: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from figlang.errors import FiglangError
-from figlang.machine.printing import printable
+from figlang.machine.printing import printable, say
 from figlang.machine.several import one_of_several
 from figlang.reports import pairs, spending
 from figlang.runs import legibility, origins, recomputed
@@ -98,14 +98,14 @@ def summary(
     show_title(title, console)
     console.print(table)
     for line in _below(content):
-        console.print(line, style="dim", highlight=False, markup=False, soft_wrap=True)
+        say(line, console, "dim")
     # The table of published numbers says if none is comparable, and why.
     beneath = {} if beside else {name: found for name, found in best.items() if found not in ("", NONE)}
     for line, style in (
-        *((printable(line), "yellow") for line in cautions(content)),
+        *((line, "yellow") for line in cautions(content)),
         *((f"best published {TITLES[name]}: {found}", "") for name, found in beneath.items()),
     ):
-        console.print(line, style=style, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        say(line, console, style)
 
 
 def _add_refused(table: Table, refused: Mapping[str, Any]) -> None:
@@ -241,14 +241,11 @@ def published(comparisons: Sequence[Comparison], console: Console) -> None:
     reasons = Counter(comparison.reason for comparison in comparisons if not comparison.comparable)
     if reasons:
         (reason, _), *others = reasons.most_common()
-        console.print(
-            f"{'Other published' if usable else 'Published'} numbers are not comparable: {printable(reason)}"
+        say(
+            f"{'Other published' if usable else 'Published'} numbers are not comparable: {reason}"
             f"{', or other reasons' if others else ''}. `figlang report` lists them.",
-            style="dim",
-            highlight=False,
-            markup=False,
-            emoji=False,
-            soft_wrap=True,
+            console,
+            "dim",
         )
 
 
@@ -268,14 +265,7 @@ def seeds(run: Path, console: Console) -> None:
                 if "averaged" not in content:
                     known.setdefault(int(content["seed"]), content)
         except FiglangError as error:
-            console.print(
-                printable(f"left out: {error}"),
-                style="yellow",
-                highlight=False,
-                markup=False,
-                emoji=False,
-                soft_wrap=True,
-            )
+            say(f"left out: {error}", console, "yellow")
     runs = [known[seed] for seed in sorted(known)]
     if len(runs) < 2:
         return
@@ -283,11 +273,10 @@ def seeds(run: Path, console: Console) -> None:
     if one_of_several():
         mean, deviation = spread([run["metrics"]["accuracy"]["value"] for run in runs])
         share = f"{100 * mean:.2f} ± {100 * (deviation or 0):.2f}"
-        line = printable(f"{folder}, {len(runs)} seeds ({names}): accuracy {share}")
-        console.print(line, soft_wrap=True, highlight=False, markup=False, emoji=False)
+        say(f"{folder}, {len(runs)} seeds ({names}): accuracy {share}", console)
     else:
         console.print(_over_seeds(runs, names))
-        console.print(str(folder), style="bold", soft_wrap=True, highlight=False, markup=False, emoji=False)
+        say(str(folder), console, "bold")
     collapsed = [str(run["seed"]) for run in runs if stayed_at_chance(run)]
     if collapsed:
         console.print(

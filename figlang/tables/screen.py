@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table as Screen
 from rich.text import Text
 
-from figlang.machine.printing import printable
+from figlang.machine.printing import printable, say
 from figlang.tables import fitting
 from figlang.tables.cells import FEW_CLUSTERS
 from figlang.tables.fitting import Attempt, Panel
@@ -33,11 +33,7 @@ def show(tables: Sequence[Table], below: Sequence[str], console: Console) -> Non
         _print(table, console)
     marked = [FEW_CLUSTERS] if any(FEW_CLUSTERS in table.footnotes for table in tables) else []
     for line in (*below, *marked):
-        _say(line, console)
-
-
-def _say(line: str, console: Console) -> None:
-    console.print(printable(line), style="dim", highlight=False, markup=False, emoji=False, soft_wrap=True)
+        say(line, console, "dim")
 
 
 def plain(text: str) -> Text:
@@ -58,7 +54,7 @@ def _print(table: Table, console: Console) -> None:
     for panel in found.panels:
         console.print(_screen(table, panel, found.attempt))
     if found.left_out:
-        _say(f"Not shown for want of room: {', '.join(found.left_out)}.", console)
+        say(f"Not shown for want of room: {', '.join(found.left_out)}.", console, "dim")
 
 
 def _screen(table: Table, panel: Panel, attempt: Attempt) -> Screen:

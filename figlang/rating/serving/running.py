@@ -10,6 +10,7 @@ from rich.console import Console
 from figlang.config import RateServeConfig
 from figlang.errors import FiglangError
 from figlang.files.whole import lock
+from figlang.machine.printing import say
 from figlang.rating.serving import exports, soundness
 from figlang.rating.serving import study as asked
 from figlang.rating.serving.app import Pages, application
@@ -59,7 +60,8 @@ def _run(study: Study, store: Store, folder: Path, config: RateServeConfig, cons
     pages = Pages(study, store, folder, config)
     bound = _bound(config)
     address = f"http://{_host(config.host)}:{bound.getsockname()[1]}/"
-    _say(invitation(store, study, address, config.join), console)
+    for line in invitation(store, study, address, config.join):
+        say(line, console)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)  # the invitation says everything
     running = uvicorn.Config(
         application(pages, tuple(config.names)),
@@ -77,7 +79,7 @@ def _run(study: Study, store: Store, folder: Path, config: RateServeConfig, cons
     finally:
         bound.close()
     made = exports.write(study, store, folder, config.finished)
-    _say([f"{len(made)} {form(len(made), 'file is', 'files are')} in {folder / exports.FOLDER}"], console)
+    say(f"{len(made)} {form(len(made), 'file is', 'files are')} in {folder / exports.FOLDER}", console)
 
 
 def export(folder: Path, config: RateServeConfig, console: Console) -> None:
@@ -87,7 +89,7 @@ def export(folder: Path, config: RateServeConfig, console: Console) -> None:
     try:
         soundness.check(study, store, folder)
         for path in exports.write(study, store, folder, config.finished):
-            _say([str(path)], console)
+            say(str(path), console)
     finally:
         store.close()
 
@@ -132,8 +134,3 @@ def _bound(config: RateServeConfig) -> socket.socket:
 
 def _host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
-
-
-def _say(lines: list[str], console: Console) -> None:
-    for line in lines:
-        console.print(line, highlight=False, markup=False, emoji=False, soft_wrap=True)
