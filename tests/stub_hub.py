@@ -98,11 +98,6 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def _mode(path: str) -> dict[str, Any]:
-    mode = "lfs" if path.endswith(".safetensors") else "regular"
-    return {"path": path, "uploadMode": mode, "shouldIgnore": False}
-
-
 @contextmanager
 def hub() -> Iterator[Hub]:
     """A hub for the time of a `with`."""

@@ -45,11 +45,6 @@ def test_pmi_needs_a_token_before_the_answer(
     assert "|bos:<|endoftext|>|" in metrics(here)["signature"]
 
 
-def option(message: str, wanted: str) -> str:
-    """The letter that an option has in a message."""
-    return next(line[1] for line in message.splitlines() if line.startswith("(") and line[4:] == wanted)
-
-
 @pytest.mark.parametrize("data", ["figqa_sample", "miqa_sample"])
 def test_letters_need_a_chat_only(
     here: Path,

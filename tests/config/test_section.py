@@ -28,12 +28,6 @@ pytestmark = pytest.mark.drawn
 
 KNOWN = (getattr(schemas, name) for name in schemas.__all__)
 SECTIONS = [*(section for section in KNOWN if isinstance(section, type)), *OPTIONS.values()]
-NUMERIC = [
-    pytest.param(section, spec.name, spec.metadata["within"], id=f"{section.__name__}.{spec.name}")
-    for section in SECTIONS
-    for spec in fields(section)
-    if spec.metadata.get("within") is not None and not isinstance(spec.default, type(None))
-]
 
 
 @pytest.mark.parametrize("section", SECTIONS)
