@@ -87,7 +87,7 @@ def _before_use(manifest: Manifest, document: Mapping[str, Any]) -> str:
 
 {commands.listed(document, manifest.trained_on)}
 
-- {"run 1: " if document.get("shares") else ""}{training["items"]} {form(training["items"], "item")}, {_epochs(training["epochs"])}, {training["steps"]} {form(training["steps"], "step")}, {training["precision"]}
+- {"run 1: " if document.get("shares") else ""}{training["items"]} {form(training["items"], "item")}, {training["epochs"]} {form(training["epochs"], "epoch")}, {training["steps"]} {form(training["steps"], "step")}, {training["precision"]}
 - {_cost(training, document)}
 - training file sha256 `{data["train"]["sha256"]}`
 - validation file sha256 `{data["validation"]["sha256"]}`
@@ -129,23 +129,22 @@ def _results(document: Mapping[str, Any]) -> list[str]:
     rows = []
     for name, heading in TITLES.items():
         if (estimate := as_row(document["metrics"], name)) is not None:
-            chance = "" if estimate.chance is None else percent(estimate.chance)
-            interval = f"{100 * estimate.low:.1f} – {100 * estimate.high:.1f}{mark(estimate)}"
-            rows.append(f"| {heading} | {percent(estimate.value)} | {interval} | {estimate.n} | {chance} |")
+            rows.append(_row(heading, estimate, "" if estimate.chance is None else percent(estimate.chance)))
     if "gain" in document:
-        unseen, gain = Estimate(**document["blind"]["accuracy"]), Difference(**document["gain"])
-        rows.append(
-            f"| {BLIND} | {percent(unseen.value)} | {100 * unseen.low:.1f} – "
-            f"{100 * unseen.high:.1f}{mark(unseen)} | {unseen.n} |  |"
-        )
+        gain = Difference(**document["gain"])
+        rows.append(_row(BLIND, Estimate(**document["blind"]["accuracy"])))
         rows.append(
             f"| {GAIN} | {100 * gain.value:+.2f} | {100 * gain.low:+.1f} – {100 * gain.high:+.1f}{mark(gain)} "
             f"| {gain.n} |  |"
         )
     if (estimate := as_row(document.get("clean", {}), "accuracy")) is not None:
-        interval = f"{100 * estimate.low:.1f} – {100 * estimate.high:.1f}{mark(estimate)}"
-        rows.append(f"| {CLEAN} | {percent(estimate.value)} | {interval} | {estimate.n} |  |")
+        rows.append(_row(CLEAN, estimate))
     return rows
+
+
+def _row(heading: str, share: Estimate, chance: str = "") -> str:
+    interval = f"{100 * share.low:.1f} – {100 * share.high:.1f}{mark(share)}"
+    return f"| {heading} | {percent(share.value)} | {interval} | {share.n} | {chance} |"
 
 
 def _intervals(metrics: Any) -> str:
@@ -211,10 +210,6 @@ def _spread(values: Iterable[float]) -> Mean | None:
     """Mean and standard deviation over seeds; None for a single seed."""
     seeds = tuple(values)
     return Mean.over(seeds) if len(seeds) > 1 else None
-
-
-def _epochs(number: int) -> str:
-    return f"{number} {form(number, 'epoch')}"
 
 
 def mean_of(runs: int, start: float, shares: Sequence[float]) -> str:
