@@ -108,12 +108,12 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
         SystemExit: If the fit is stopped by a signal.
     """
     network, config = ready.network, replace(config, method=saving.settled(ready.network, config.method))
-    counted = throughput.forget_peak()
+    own_peak = throughput.forget_peak()
     likely = likelihood.now(config, ready)
     batches, steps = batches_of(config, ready)
     parameters, trained = _sizes(network)
-    whole = _slimmed(ready, config.method)
-    sharded = config.trainer.strategy in SHARDED
+    saving.begin(network, config.method)
+    sharded, whole = config.trainer.strategy in SHARDED, _trim(ready, config.method)
     fitted = _fitted(network, sharded)
     module = ready.kind(fitted, config.method, ready.score, steps, config.seed, config.peft.lr_ratio)
     history = History(run.folder / "log.csv", ready.validation.items, log, _called(ready))
@@ -131,7 +131,7 @@ def fit(config: TrainConfig, run: Run, ready: Prepared) -> Fitted | None:
     seconds = history.seconds or perf_counter() - started
     stepping = max(seconds - history.validating, 1e-9)
     tokens = batches.tokens() * epochs
-    peak = throughput.peak_memory() if counted else None  # before products are measured, which need some
+    peak = throughput.peak_memory() if own_peak else None  # before products are measured, which need some
     return Fitted(
         items=len(ready.train.items),
         precision=config.trainer.precision,
@@ -208,8 +208,7 @@ def take_best(config: TrainConfig, run: Run, ready: Prepared) -> int:
     Returns:
         The epoch, from 1.
     """
-    whole = _trim(ready) if config.method.weight_decay == 0 else None
-    return _take_exported(ready, run, config.method.epochs, True, whole)
+    return _take_exported(ready, run, config.method.epochs, True, _trim(ready, config.method))
 
 
 def batches_of(config: TrainConfig, ready: Prepared) -> tuple[ChoiceData, int]:
@@ -261,12 +260,6 @@ def _announce(config: TrainConfig, run: Run, ready: Prepared, steps: int, traine
         return None
     log.info("resuming from %s", run.checkpoint)
     return run.checkpoint
-
-
-def _slimmed(ready: Prepared, method: MethodConfig) -> nn.Embedding | None:
-    """Change the network in place so that its training needs less. Returns the embedding that was trimmed."""
-    saving.begin(ready.network, method)
-    return _trim(ready) if method.weight_decay == 0 else None
 
 
 def _guiding(method: MethodConfig, network: nn.Module) -> list[Callback]:
@@ -330,9 +323,14 @@ def _peak_share(
     return throughput.work(network, tokens) / seconds / rate
 
 
-def _trim(ready: Prepared) -> nn.Embedding | None:
-    """Leave unused embedding rows alone if that is exact: without decay, only rows in use change."""
-    if ready.manifest.input_format.causal or not isinstance(ready.network, PreTrainedModel):
+def _trim(ready: Prepared, method: MethodConfig) -> nn.Embedding | None:
+    """Leave unused embedding rows out if that is exact: without decay, only rows in use change.
+
+    Returns:
+        The whole embedding; None if it was not trimmed.
+    """
+    causal = ready.manifest.input_format.causal
+    if causal or method.weight_decay != 0 or not isinstance(ready.network, PreTrainedModel):
         return None
     examples = (
         *(*ready.examples, *ready.validation_examples),
