@@ -1,7 +1,5 @@
 """Write a benchmark: items, splits, the YAML files that data= takes, the sheet for other people, the card."""
 
-import csv
-import io
 import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +10,7 @@ from typing import Any
 from figlang.creation.checks import Checked
 from figlang.files import folders
 from figlang.files.whole import write_lines, write_text
-from figlang.tables import Table, cell_of_csv, markdown, markdown_text, write
+from figlang.tables import Table, csv_text, markdown, markdown_text, write
 from figlang.tasks.own import documents
 from figlang.types import Item
 
@@ -82,7 +80,7 @@ def build(
         write_text(new / PEOPLE, head + documents.text({"file": "items.jsonl", "columns": columns}))
         write_text(new / SHEET, sheet(found.kept, seed))
         rows = [(fault.place, fault.check, fault.what) for fault in found.faults]
-        write_text(new / "checks.csv", _csv(("place", "check", "what"), rows))
+        write_text(new / "checks.csv", csv_text(("place", "check", "what"), rows))
         findings = {"flagged": dict(found.flagged), "near": found.near}
         write_text(
             new / "create.json", json.dumps({**content, **findings}, indent=1, ensure_ascii=False) + "\n"
@@ -107,7 +105,7 @@ def sheet(items: Sequence[Item], seed: int) -> str:
     rows = [
         (item.id, item.context, *item.options, *[""] * (most - len(item.options)), "", "") for item in order
     ]
-    return _csv(("id", "text", *options, "choice", "rater"), rows)
+    return csv_text(("id", "text", *options, "choice", "rater"), rows)
 
 
 def _row(item: Item) -> dict[str, Any]:
@@ -135,11 +133,3 @@ def _columns(items: Sequence[Item]) -> dict[str, Any]:
 
 def _lines(rows: Iterable[Mapping[str, Any]]) -> Iterable[str]:
     return (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-
-
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([cell_of_csv(cell) for cell in row] for row in rows)
-    return text.getvalue()

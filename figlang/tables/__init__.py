@@ -1,7 +1,7 @@
 """Tables with typed cells: in a terminal, on a page, as Markdown, CSV and LaTeX (booktabs)."""
 
 from figlang.tables.cells import FEW_CLUSTERS, Cell, Code, Mean, Number, PValue, Range, mark, p_value, text
-from figlang.tables.files import comma_separated, document, markdown, write
+from figlang.tables.files import comma_separated, csv_text, document, markdown, write
 from figlang.tables.html import html
 from figlang.tables.latex import latex
 from figlang.tables.screen import show
@@ -19,6 +19,7 @@ __all__ = [
     "Table",
     "cell_of_csv",
     "comma_separated",
+    "csv_text",
     "document",
     "html",
     "latex",

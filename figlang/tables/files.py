@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -52,20 +52,28 @@ def comma_separated(table: Table) -> str:
     Shares are written from 0 to 1. Every part of an estimate or difference has a column of its own.
     """
     parts = [_parts([row[place] for row in table.rows]) for place in range(len(table.columns))]
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    headings = (
+    headings = [
         f"{column} {part}".strip()
         for column, names in zip(table.columns, parts, strict=True)
         for part in names
+    ]
+    rows = (
+        [value for cell, names in zip(row, parts, strict=True) for value in _values(cell, names)]
+        for row in table.rows
     )
-    writer.writerow(map(cell_of_csv, headings))
-    for row in table.rows:
-        writer.writerow(
-            cell_of_csv(value)
-            for cell, names in zip(row, parts, strict=True)
-            for value in _values(cell, names)
-        )
+    return csv_text(headings, rows)
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
+    """Rows as CSV, in which no spreadsheet runs a text (`cell_of_csv`).
+
+    Args:
+        columns: The names of the columns.
+        rows: The cells. None is an empty one.
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerows([cell_of_csv(cell) for cell in row] for row in (columns, *rows))
     return file.getvalue()
 
 

@@ -9,8 +9,8 @@ _FORMULA = ("=", "+", "-", "@")
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 
 
-def cell_of_csv(value: str | float) -> str | float:
-    """A cell of a CSV file.
+def cell_of_csv(value: str | float | None) -> str | float | None:
+    """A cell of a CSV file; None is an empty one.
 
     Text that a spreadsheet would run gets an apostrophe before it. Numbers stay numbers.
     """

@@ -1,7 +1,5 @@
 """The files of a study: figlang's own sheets, and tables for Prolific and Label Studio."""
 
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +15,7 @@ from figlang.rating import sheets
 from figlang.rating.serving import live, order
 from figlang.rating.serving.store import Answer, Store
 from figlang.rating.serving.study import CHOICE, CODES, PARAPHRASE, Question, Study
-from figlang.tables import cell_of_csv
+from figlang.tables import csv_text
 from figlang.types import Prediction
 
 FOLDER = "exports"
@@ -73,14 +71,6 @@ def _sheets(raters: Sequence[str]) -> dict[str, str]:
     return {name: f"sheet-{file}.csv" for name, file in found.items()}
 
 
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([cell_of_csv("" if cell is None else str(cell)) for cell in row] for row in rows)
-    return text.getvalue()
-
-
 def _answers(study: Study, answers: Sequence[Answer]) -> str:
     """One row for each answer, attention items too."""
     raters = dict.fromkeys(one.rater for one in answers)
@@ -99,13 +89,13 @@ def _answers(study: Study, answers: Sequence[Answer]) -> str:
         value = str(int(one.value) + 1) if study.ask == CHOICE else one.value
         sure, seconds = "yes" if one.confident else "no", f"{one.seconds:.2f}"
         rows.append((one.rater, place, one.question, value, sure, seconds, one.at, one.revisions, check))
-    return _csv(columns, rows)
+    return csv_text(columns, rows)
 
 
 def _sheet(study: Study, own: Mapping[str, str]) -> str:
     """A filled-in copy of the sheet, as `figlang rate ratings=` reads it."""
     rows = ((one.id, one.text, one.answer, own.get(one.id, "")) for one in study.questions)
-    return _csv(sheets.COLUMNS, rows)
+    return csv_text(sheets.COLUMNS, rows)
 
 
 def _people(study: Study, given: live.Given) -> str:
@@ -115,7 +105,7 @@ def _people(study: Study, given: live.Given) -> str:
         for several in given.values()
         for one in several
     )
-    return _csv(("id", "choice", "rater", "confident", "seconds"), rows)
+    return csv_text(("id", "choice", "rater", "confident", "seconds"), rows)
 
 
 def _predictions(study: Study, given: live.Given) -> Iterable[str]:
@@ -139,7 +129,7 @@ def _ceiling(study: Study, given: live.Given) -> str:
             sure = sum(one.confident for one in several)
             share = f"{hits / len(several):.4f}"
             rows.append((question.id, question.group, len(several), hits, share, sure))
-    return _csv(("id", "group", "raters", "right", "share", "confident"), rows)
+    return csv_text(("id", "group", "raters", "right", "share", "confident"), rows)
 
 
 def _paraphrases(study: Study, given: live.Given) -> str:
@@ -151,7 +141,7 @@ def _paraphrases(study: Study, given: live.Given) -> str:
         for one in several
         if one.value.strip()
     ]
-    return _csv(("model", "item", "group", "kind", "prompt", "answer"), rows)
+    return csv_text(("model", "item", "group", "kind", "prompt", "answer"), rows)
 
 
 def _asked(question: Question) -> str:
@@ -187,7 +177,7 @@ def _prolific(study: Study, raters: Sequence[str], answers: Sequence[Answer], fi
         ends = (found["first"], found["last"] if whole else "", taken, (finished or "") if whole else "")
         marks = (found["passed"], found["checks"] - found["passed"])
         rows.append((name, status, *ends, found["done"], *marks))
-    return _csv(columns, rows)
+    return csv_text(columns, rows)
 
 
 def _label_studio(study: Study, given: live.Given) -> str:
@@ -206,4 +196,4 @@ def _label_studio(study: Study, given: live.Given) -> str:
             sure = "yes" if one.confident else "no"
             task = (len(rows) + 1, one.rater, question.answer, *shown, sure, one.at, name)
             rows.append((*task, f"{one.seconds:.3f}", _asked(question), value, one.at))
-    return _csv((*columns, "lead_time", "text", tag, "updated_at"), rows)
+    return csv_text((*columns, "lead_time", "text", tag, "updated_at"), rows)
