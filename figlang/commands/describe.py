@@ -117,7 +117,7 @@ def counts(split: Split) -> Table:
             rows.append((name, f"{len(values)} different", having, f"{100 * having / len(items):.1f} %"))
             continue
         for value in values:
-            n = _having(items, name, value)
+            n = sum(value in item.attributes.get(name, ()) for item in items)
             rows.append((name, value, n, f"{100 * n / len(items):.1f} %"))
     return Table(
         "counts",
@@ -126,10 +126,6 @@ def counts(split: Split) -> Table:
         tuple(rows),
         split.notes,
     )
-
-
-def _having(items: Sequence[Item], name: str, value: str) -> int:
-    return sum(value in item.attributes.get(name, ()) for item in items)
 
 
 if __name__ == "__main__":

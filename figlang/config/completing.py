@@ -63,7 +63,7 @@ def script(shell: str, folder: Path) -> str:
     """
     roots = {verb: _every_root(root) for verb, root in ROOTS.items()}
     keys = "\n".join(
-        f'        {_one(verb)}) values="{" ".join([*_second(verb), *_assigned(several)])} --help" ;;'
+        f'        {_one(verb)}) values="{" ".join([*_second(verb), *_keys(several)])} --help" ;;'
         for verb, several in roots.items()
     )
     values: dict[str, list[str]] = {}
@@ -104,10 +104,6 @@ def _second(verb: str) -> list[str]:
     return [other.partition(" ")[2] for other in ROOTS if other.startswith(f"{verb} ")]
 
 
-def _assigned(roots: list[Root]) -> list[str]:
-    return [f"{key}=" for key in _keys(roots)]
-
-
 def _every_root(root: Root) -> list[Root]:
     """The root of a verb, with those of its tables."""
     tables = () if root.tables is None else tables_of(root).values()
@@ -123,8 +119,9 @@ def _fields(roots: list[Root]) -> Mapping[str, tuple[Field[Any], Any]]:
 
 
 def _keys(roots: list[Root]) -> list[str]:
+    """The keys of groups and fields, each with the `=` that follows it."""
     groups = {name for root in roots for name in chapters(root)} - {"fields"}
-    return [*sorted(groups), *_fields(roots)]
+    return [f"{key}=" for key in (*sorted(groups), *_fields(roots))]
 
 
 def _values(roots: list[Root], folder: Path) -> Mapping[str, list[str]]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -94,8 +94,7 @@ class EndpointConfig(Section):
     def check_endpoint(self, served: bool) -> None:
         """Raises FiglangError for a wrong endpoint, and for settings of an endpoint with another model."""
         if not served:
-            unset = EndpointConfig()
-            given = [spec.name for spec in fields(self) if _differs(self, unset, spec.name)]
+            given = [name for name, unset in vars(EndpointConfig()).items() if getattr(self, name) != unset]
             if given:
                 raise FiglangError(
                     f"model.{given[0]} is for a model behind an endpoint; use model=served, or leave it out"
@@ -157,10 +156,6 @@ class EndpointConfig(Section):
         assert self.endpoint is not None
         bare = self.endpoint.rstrip("/")
         return bare if urlsplit(bare).path else f"{bare}/{VERSIONS.get(self.api, 'v1')}"
-
-
-def _differs(given: EndpointConfig, unset: EndpointConfig, name: str) -> bool:
-    return hasattr(unset, name) and getattr(given, name) != getattr(unset, name)
 
 
 def _secrets(content: Any) -> Iterator[str]:

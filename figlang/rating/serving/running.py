@@ -59,7 +59,8 @@ def _run(study: Study, store: Store, folder: Path, config: RateServeConfig, cons
 
     pages = Pages(study, store, folder, config)
     bound = _bound(config)
-    address = f"http://{_host(config.host)}:{bound.getsockname()[1]}/"
+    host = f"[{config.host}]" if ":" in config.host else config.host  # an address of IPv6 has colons
+    address = f"http://{host}:{bound.getsockname()[1]}/"
     for line in invitation(store, study, address, config.join):
         say(line, console)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)  # the invitation says everything
@@ -130,7 +131,3 @@ def _bound(config: RateServeConfig) -> socket.socket:
             "give another port=, or port=0 for a free one"
         ) from error
     return bound
-
-
-def _host(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
