@@ -49,23 +49,9 @@ STAGE = ".figlang-new-"
 MARKS = ("recipe.json", "figlang.json", "metrics.json")
 # Files of an export by an early version of figlang, which wrote no list OWN.
 EXPORTED = (
-    *(
-        "*.safetensors",
-        "*.safetensors.index.json",
-        "figlang.json",
-        "config.json",
-        "generation_config.json",
-        "adapter_config.json",
-    ),
-    *(
-        "tokenizer*",
-        "special_tokens_map.json",
-        "added_tokens.json",
-        "vocab.*",
-        "merges.txt",
-        "chat_template.jinja",
-    ),
-    *("README.md", "config.yaml", "metrics.json", "predictions*.jsonl"),
+    *("*.safetensors", "*.safetensors.index.json", "figlang.json", "config.json", "generation_config.json"),
+    *("adapter_config.json", "tokenizer*", "special_tokens_map.json", "added_tokens.json", "vocab.*"),
+    *("merges.txt", "chat_template.jinja", "README.md", "config.yaml", "metrics.json", "predictions*.jsonl"),
 )
 # Subfolders in which a killed writer may have left unfinished files.
 PARTS = ("figures", "tables", "predictions", "blind", "log_probabilities", "replies", "rankings")

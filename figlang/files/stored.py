@@ -32,6 +32,8 @@ RANKING = TypeAdapter(schemas.RankingRow)
 DOCUMENT = TypeAdapter(schemas.Document)
 RECIPE = TypeAdapter(schemas.RunRecipe)
 OBJECT = TypeAdapter(dict[str, Any])
+# The columns of log.csv.
+LOG = ("step", "epoch", "split", "metric", "value")
 # What cards and means need to know of a training.
 TRAINED = (
     *("data.train", "data.validation", "data.settings", "health", "command", "facts"),
@@ -178,9 +180,6 @@ def what(error: ValidationError) -> str:
     said = first["msg"][:1].lower() + first["msg"][1:]
     value = "" if first["type"] in ("missing", "json_invalid") else f", it is {schemas.short(first['input'])}"
     return f"{where}: {said}{value}" if where else f"{said}{value}"
-
-
-LOG = ("step", "epoch", "split", "metric", "value")
 
 
 def log_rows(path: Path) -> list[tuple[int, int, str, str, float]]:

@@ -42,8 +42,8 @@ MEGABYTE = 2**20
 METRICS = ("accuracy", "pair_accuracy")
 # Keys of a run's metrics.json that the checkpoint keeps. The others are measured again.
 KEPT = (
-    *("command", "commands", "data", "training", "health", "averaged", "start_share", "shares"),
-    "teachers",
+    *("command", "commands", "data", "training", "health"),
+    *("averaged", "start_share", "shares", "teachers"),
 )
 # Files of a network that may name the folder that it came from.
 SETTINGS = (MANIFEST, CONFIG_NAME, "config.json", "tokenizer_config.json", "generation_config.json")

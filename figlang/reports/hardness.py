@@ -17,6 +17,10 @@ from figlang.tasks.task import Beside
 from figlang.types import QUANTITIES
 
 Values = Mapping[str, Mapping[str, Sequence[str]]]  # attribute: item id: values
+COLUMNS = 12  # values of an attribute in a heat map
+SYSTEMS = 10  # columns of a table on the page
+MOST = 100  # an attribute with more values than this is an id, not a category
+PANELS = 4  # systems in a figure
 INTERVALS = (
     "95 % intervals and two-sided p (that a correlation is 0) are over clusters of items. They are not "
     "corrected for the number of correlations."
@@ -111,11 +115,6 @@ def _over_systems(table: Table) -> Table:
     )
 
 
-COLUMNS = 12  # values of an attribute in a heat map
-SYSTEMS = 10  # columns of a table on the page
-MOST = 100  # an attribute with more values than this is an id, not a category
-
-
 def likelihood(chapter: Chapter) -> Section | None:
     """How much choices depend on the likelihood of the answer alone, and on other properties of items."""
     answers, per_token, given_by, whose = _alone(chapter)
@@ -182,9 +181,6 @@ def _factors(chapter: Chapter, per_token: Mapping[str, Alone]) -> Table | None:
 
 def _in_paper(beside: Beside) -> str:
     return f" ({beside.place})" if beside.place else ""
-
-
-PANELS = 4
 
 
 def _alone(chapter: Chapter) -> tuple[dict[str, Alone], dict[str, Alone], str, str]:

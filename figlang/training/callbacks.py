@@ -34,8 +34,6 @@ SHOWN = (
     ("validation", "accuracy", None),
     ("validation", "pair_accuracy", None),
 )
-
-
 # Seconds between two lines about progress in the log. A terminal shows a bar, a log file does not.
 QUIET = 60.0
 # A training that works is at least so far above guessing after an epoch.
@@ -121,7 +119,6 @@ class History(Callback):
                 tracker.log_metrics(
                     {f"train/{metric}": value for metric, value in now.items()}, trainer.global_step
                 )
-
         if perf_counter() - self._told >= QUIET:
             self._tell(trainer, index + 1, float(outputs["mean"]))
 
