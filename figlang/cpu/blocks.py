@@ -182,7 +182,7 @@ def _attended(
     batches: Sequence[_Batch],
     places: Tensor,
     scale: float,
-    rounded: bool = False,
+    rounded: bool,
 ) -> Tensor:
     """The output (P, H, D) of attention in these batches.
 

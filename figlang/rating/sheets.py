@@ -46,9 +46,7 @@ def check_free(folder: Path, overwrite: bool = False) -> None:
         )
 
 
-def is_there(
-    folder: Path, generations: Mapping[str, Sequence[Generation]], scale: str, seed: int = 0
-) -> bool:
+def is_there(folder: Path, generations: Mapping[str, Sequence[Generation]], scale: str, seed: int) -> bool:
     """Whether the folder already has the sheet of these answers.
 
     Args:

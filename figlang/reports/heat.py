@@ -23,7 +23,7 @@ def heat_map(
     columns: Sequence[str],
     title: str,
     path: Path,
-    gains: Gains | None = None,
+    gains: Gains | None,
 ) -> None:
     """Draw a heat map (`heat`) as SVG and PNG.
 

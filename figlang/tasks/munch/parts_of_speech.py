@@ -10,7 +10,7 @@ from figlang.files.rows import Problems, read_tabs
 from figlang.types import Marked
 
 
-def from_table(path: Path, words: dict[str, str], strict: bool = False) -> tuple[dict[str, str], list[str]]:
+def from_table(path: Path, words: dict[str, str], strict: bool) -> tuple[dict[str, str], list[str]]:
     """Tags by idx from a tab-separated file with the columns idx, target and upos; an empty upos is unknown.
 
     `words` are the targets by idx. A row about another word is left out with a note.

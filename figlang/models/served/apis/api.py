@@ -4,7 +4,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Any, ClassVar
 
 from figlang.config import ModelConfig
@@ -123,7 +123,7 @@ def of_status(
     status: int | None,
     said: str,
     whole: str,
-    headers: Mapping[str, str] = MappingProxyType({}),
+    headers: Mapping[str, str],
 ) -> EndpointError:
     """An error by its HTTP status.
 
