@@ -137,7 +137,7 @@ def _check_here(model: ModelConfig) -> None:
     """Check that the model runs in transformers. `figlang.models.hosted` opens it in another engine.
 
     Raises:
-        FiglangError: If one is.
+        FiglangError: If it runs in another engine.
     """
     if model.engine != "transformers":
         raise FiglangError(

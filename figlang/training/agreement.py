@@ -190,7 +190,6 @@ def _check_method(config: TrainConfig) -> None:
         raise FiglangError(
             f"method.anchor={method.anchor} is for {whose} with method=contrastive; leave it out"
         )
-
     _check_teachers(config)
 
 
