@@ -35,7 +35,7 @@ class Placed(Generic[Row]):
 class How:
     """How to predict.
 
-    Args:
+    Attributes:
         progress: Whether to show a bar.
         batch_size: Items that an encoder reads at a time.
         scoring: The scoring; None for the manifest's own.

@@ -65,7 +65,7 @@ class Replies(Answering):
 class Asked:
     """Questions with their replies.
 
-    Args:
+    Attributes:
         items: For each question the id of its item.
         predictions: The choice in each reply.
         replies: The replies as they are written to a file; none if probabilities were read.

@@ -37,7 +37,7 @@ class Ability(Enum):
 class Format:
     """An input format.
 
-    Args:
+    Attributes:
         name: As figlang.json has it.
         network: The class of transformers that builds and reads the network.
         ability: How an evaluation asks it.
