@@ -54,9 +54,8 @@ def trim(network: PreTrainedModel, used: set[int]) -> nn.Embedding | None:
 
 
 @torch.no_grad()
-def restore(network: PreTrainedModel, whole: nn.Embedding | None) -> None:
-    """Write the trained rows into the whole embedding, and put it back."""
+def restore(network: PreTrainedModel, whole: nn.Embedding) -> None:
+    """Write the trained rows of a trimmed network into the whole embedding, and put it back."""
     trimmed = network.get_input_embeddings()
-    if whole is not None and isinstance(trimmed, TrimmedEmbedding):
-        whole.weight[trimmed.used] = trimmed.weight.to(whole.weight.device)
-        network.set_input_embeddings(whole)
+    whole.weight[trimmed.used] = trimmed.weight.to(whole.weight.device)
+    network.set_input_embeddings(whole)

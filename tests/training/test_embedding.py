@@ -30,6 +30,7 @@ def test_several_steps_of_adamw_give_the_weights_of_the_whole_embedding() -> Non
     whole, trimmed = network(), network()
     ids = torch.randint(1, 20, (5, 3, 2, 7), generator=torch.Generator().manual_seed(0))
     kept = trim(trimmed, set(ids.flatten().tolist()))
+    assert kept is not None
     assert isinstance(trimmed.get_input_embeddings(), TrimmedEmbedding)
     for model in (whole, trimmed):
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.0, fused=True)

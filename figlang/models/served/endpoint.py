@@ -100,9 +100,7 @@ class Endpoint:
             progress: Show a bar.
         """
         settings = settings or ProtocolConfig()
-        fields = dict(self.abilities.reply or {})
-        limit = next(name for name in fields if name.endswith("tokens"))
-        fields = {**fields, limit: sampling.max_tokens, **chatting.drawn(sampling)}
+        fields = {**self._reply_of(sampling.max_tokens), **chatting.drawn(sampling)}
         bodies = [
             {
                 "messages": chatting.messages(chat),
@@ -131,12 +129,15 @@ class Endpoint:
             settings: The protocol.
             progress: Show a bar.
         """
-        fields = dict(self.abilities.reply or {})
-        limit = next(name for name in fields if name.endswith("tokens"))
-        fields = {**fields, limit: 1, "logprobs": True, "top_logprobs": count, **chatting.fields(settings)}
-        bodies = [{"messages": chatting.messages(chat), **fields} for chat in chats]
+        fields = {"logprobs": True, "top_logprobs": count, **chatting.fields(settings)}
+        bodies = [{"messages": chatting.messages(chat), **self._reply_of(1), **fields} for chat in chats]
         answers = self._ask("chat/completions", bodies, chatting.untold, progress)
         return [chatting.first_tokens(answer) for answer in answers]
+
+    def _reply_of(self, most: int) -> dict[str, Any]:
+        """The fields by which this endpoint replies, with at most so many tokens."""
+        fields = self.abilities.reply or {}
+        return {name: most if name.endswith("tokens") else value for name, value in fields.items()}
 
     def complete(
         self,
