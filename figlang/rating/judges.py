@@ -6,7 +6,6 @@
 Shape letters: N answers, J judges, O orders, W words.
 """
 
-import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,11 +17,10 @@ import numpy as np
 
 from figlang.errors import FiglangError
 from figlang.files import ownership, stored
-from figlang.files.redaction import redacted
 from figlang.files.whole import write_text
 from figlang.rating.sheets import COLUMNS, SHEET
 from figlang.statistics.agreement import Ratings, plurality
-from figlang.tables import cell_of_csv
+from figlang.tables import csv_text
 from figlang.tasks.scales import LIKENESS, Verdict
 from figlang.types import Generation
 
@@ -52,15 +50,12 @@ class Judge:
 def write(folder: Path, verdicts: Sequence[Verdict], answers: Mapping[str, Generation]) -> None:
     """Write the ratings of a judge into a folder, as lines and as a filled-in sheet."""
     lines = [json.dumps(asdict(one), ensure_ascii=False) for one in verdicts]
-    write_text(folder / FILE, redacted("".join(f"{line}\n" for line in lines)))
+    write_text(folder / FILE, "".join(f"{line}\n" for line in lines))
     if any(one.word for one in verdicts):
-        with (folder / SHEET).open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(COLUMNS)
-            for one in verdicts:
-                answer = answers[one.id]
-                cells = (one.id, answer.question, answer.answer, one.word or "")
-                writer.writerow([cell_of_csv(cell) for cell in cells])
+        rows = [
+            (one.id, answers[one.id].question, answers[one.id].answer, one.word or "") for one in verdicts
+        ]
+        write_text(folder / SHEET, csv_text(COLUMNS, rows))
 
 
 def read(folder: Path, names: Sequence[str], codes: Mapping[str, float], prior: str = "kept") -> list[Judge]:
