@@ -135,7 +135,7 @@ def test_lightning_starts_two_processes(tmp_path: Path) -> None:
 def test_a_multirun_over_several_processes_is_refused(tmp_path: Path) -> None:
     result = train(tmp_path, "trainer=ddp", "trainer.devices=2", "-m", "seed=0,1")
     assert result.returncode == 2
-    assert "a multirun (-m) needs trainer.devices=1" in result.stderr
+    assert "a sweep (-m) needs trainer.devices=1" in result.stderr
 
 
 # All weights; the best epoch's weights; adapters.
