@@ -50,7 +50,8 @@ def sentences(content: Mapping[str, Any]) -> list[str]:
 
 def _alphabetic(each: Mapping[str, int]) -> bool:
     """Whether most characters are letters, and not words or syllables. Older files do not count these."""
-    return 2 * each.get("syllabic", each["characters"]) < each["characters"]
+    characters = each.get("characters", 0)
+    return 2 * each.get("syllabic", characters) < characters
 
 
 def _above(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from reprlib import repr as brief
 
 import numpy as np
 import numpy.typing as npt
@@ -209,8 +210,9 @@ def _cases(systems: Sequence[Runs]) -> tuple[list[_Cases], list[_Cases]]:
             )
         if odd := next((row for row in other if row.id in seen and seen[row.id][0] != row.group), None):
             raise FiglangError(
-                f"the item {odd.id} is in the cluster {seen[odd.id][0]!r} in one system and in {odd.group!r} "
-                "in another; give the same data.columns.cluster, or the same group in predictions of your own"
+                f"the item {odd.id} is in the cluster {brief(seen[odd.id][0])} in one system and in "
+                f"{brief(odd.group)} in another; give the same data.columns.cluster, or the same group in "
+                "predictions of your own"
             )
         raise FiglangError(
             "the systems were not evaluated on the same items; evaluate them on the same data and split"
