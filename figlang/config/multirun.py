@@ -70,7 +70,8 @@ def announced() -> Iterator[None]:
         # `beside` works on the others.
         if ended.code == FAULT and known.runtime.choices["hydra/launcher"] == "basic":
             log.warning(
-                "#%d failed, so runs after it were not begun; the same command goes on from here", number
+                "#%d failed and ended the sweep; mend its cause, and the same command goes on from there",
+                number,
             )
         raise
     finally:

@@ -75,7 +75,7 @@ def test_a_run_that_fails_says_that_the_others_were_not_begun(tmp_path: Path) ->
     assert ended.returncode == 2
     *_, error, told = ended.stderr.splitlines()
     assert error.startswith("error: ")
-    assert told == "#1 failed, so runs after it were not begun; the same command goes on from here"
+    assert told == "#1 failed and ended the sweep; mend its cause, and the same command goes on from there"
 
 
 def test_a_single_run_has_its_tables(tmp_path: Path) -> None:
