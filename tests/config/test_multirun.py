@@ -70,7 +70,7 @@ def test_each_run_takes_at_most_five_lines(tmp_path: Path) -> None:
     assert all(re.search(r": accuracy \d+\.\d\d % \(\d+\.\d – \d+\.\d\)", line) for line in told)
 
 
-def test_a_run_that_fails_says_that_the_others_were_not_begun(tmp_path: Path) -> None:
+def test_a_run_that_fails_says_that_it_ended_the_sweep(tmp_path: Path) -> None:
     ended = run(tmp_path, "evaluate.py", "-m", *QUIET, "data.limit=10", "max_length=1,32")
     assert ended.returncode == 2
     *_, error, told = ended.stderr.splitlines()
