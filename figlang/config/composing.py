@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any, TypeVar, cast
 
 import hydra
@@ -14,7 +13,7 @@ from figlang.config import naming
 from figlang.config.data import DataConfig
 from figlang.config.given import Given
 from figlang.config.presets import CONF
-from figlang.config.roots import chosen
+from figlang.config.roots import chosen, suggestion
 from figlang.config.shorthand import TABLES, preset_of_table
 from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.train import TrainConfig
@@ -126,7 +125,7 @@ def data_sets(names: Sequence[str]) -> list[DataConfig]:
     files = {name: preset_of_table(name) for name in names if name.lower().endswith(TABLES)}
     presets = {path.stem for path in (CONF / "data").glob("*.yaml")}
     if unknown := [name for name in names if name not in files and name not in presets]:
-        meant = "".join(f"did you mean {close}? " for close in get_close_matches(unknown[0], presets, n=1))
+        meant = suggestion(unknown[0], presets)
         raise FiglangError(
             f"{unknown[0]} is neither a preset of data= nor a file of items ({', '.join(TABLES)}); "
             f"{meant}figlang tasks lists the presets"

@@ -4,7 +4,7 @@ Hydra finds them as root configurations; there is no YAML file for a verb. A roo
 verb is chosen, since that takes a hundredth of a second for each.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from importlib import import_module
@@ -148,7 +148,7 @@ def chosen(verb: str, words: Sequence[str]) -> tuple[str, Root]:
     if (name := _last("table", words)) is None:
         raise FiglangError(f"give table=NAME, one of {', '.join(known)}")
     if name not in known:
-        meant = "".join(f"did you mean {close}? " for close in get_close_matches(name, known, n=1))
+        meant = suggestion(name, known)
         raise FiglangError(f"table={name} is not a table; {meant}choose one of {', '.join(known)}")
     # Settings that the preset of a table leaves open are those of every causal model.
     presets = {**root.presets, "model": "smollm2", **known[name].presets}
@@ -211,3 +211,8 @@ def _as_read(schema: str, root: Root) -> dict[str, Any]:
     if "paths" in {spec.name for spec in fields(root.schema)}:
         content["paths"] = {"data": "${oc.env:FIGLANG_DATA,null}"}
     return content
+
+
+def suggestion(name: str, known: Collection[str]) -> str:
+    """The question whether a known name was meant, with a space behind it; empty if none is near."""
+    return "".join(f"did you mean {close}? " for close in get_close_matches(name, known, n=1))

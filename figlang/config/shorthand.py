@@ -173,7 +173,7 @@ def _with_tool(root: Root, words: Sequence[str]) -> list[str]:
     """Name the tool and the folder that stand alone behind export: `lm_eval FOLDER`.
 
     Raises:
-        FiglangError: There is no such tool.
+        FiglangError: The first word is not a tool.
     """
     if root.schema is not ExportConfig or not words or "=" in words[0] or words[0].startswith("-"):
         return list(words)
