@@ -83,7 +83,7 @@ class Twins:
         self._known = frozenset(self._count)
         self._index: dict[str, list[str]] = defaultdict(list)
         for name, text_tokens in evaluated.items():
-            for token in self._rarest(text_tokens, self._kept(text_tokens)):
+            for token in _rarest(text_tokens, _kept(text_tokens, least), self._count):
                 self._index[token].append(name)
 
     def see(self, trained_id: str, text_tokens: frozenset[str]) -> None:
@@ -93,27 +93,33 @@ class Twins:
             trained_id: Its id.
             text_tokens: Its tokens.
         """
-        kept = self._kept(text_tokens)
+        kept = _kept(text_tokens, self._least)
         # Tokens that no evaluated text has are the rarest. As a rule there are enough of them.
         if len(text_tokens - self._known) >= kept:
             return
-        rarest = self._rarest(text_tokens, kept)
+        rarest = _rarest(text_tokens, kept, self._count)
         for evaluated_id in {name for token in rarest for name in self._index.get(token, ())}:
-            both = len(text_tokens & self._evaluated[evaluated_id])
-            alike = both / (len(text_tokens) + len(self._evaluated[evaluated_id]) - both)
+            alike = _jaccard(text_tokens, self._evaluated[evaluated_id])
             if alike >= self._least and alike > self.found.get(evaluated_id, ("", 0.0))[1]:
                 self.found[evaluated_id] = (trained_id, alike)
 
-    def _kept(self, text_tokens: frozenset[str]) -> int:
-        """How many of the rarest tokens of a text are looked up."""
-        return len(text_tokens) - ceil(self._least * len(text_tokens) - 1e-9) + 1
 
-    def _rarest(self, text_tokens: frozenset[str], kept: int) -> list[str]:
-        return sorted(text_tokens, key=lambda token: (self._count[token], token))[:kept]
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    both = len(one & other)
+    return both / (len(one) + len(other) - both)
+
+
+def _kept(text_tokens: frozenset[str], least: float) -> int:
+    """How many of the rarest tokens of a text are looked up."""
+    return len(text_tokens) - ceil(least * len(text_tokens) - 1e-9) + 1
+
+
+def _rarest(text_tokens: frozenset[str], kept: int, count: Counter[str]) -> list[str]:
+    return sorted(text_tokens, key=lambda token: (count[token], token))[:kept]
 
 
 def neighbours(texts: Mapping[str, frozenset[str]], least: float) -> Iterator[tuple[str, str, float]]:
-    """Every two texts that are alike, by the measure of `twins` and as exactly.
+    """Every two texts that are alike, by the measure of `Twins` and as exactly.
 
     Args:
         texts: Tokens by id.
@@ -125,12 +131,9 @@ def neighbours(texts: Mapping[str, frozenset[str]], least: float) -> Iterator[tu
     count = Counter(token for text_tokens in texts.values() for token in text_tokens)
     index: dict[str, list[str]] = defaultdict(list)
     for name, text_tokens in texts.items():
-        kept = len(text_tokens) - ceil(least * len(text_tokens) - 1e-9) + 1
-        rare = sorted(text_tokens, key=lambda token: (count[token], token))[:kept]
+        rare = _rarest(text_tokens, _kept(text_tokens, least), count)
         for other in dict.fromkeys(other for token in rare for other in index[token]):
-            both = len(text_tokens & texts[other])
-            alike = both / (len(text_tokens) + len(texts[other]) - both)
-            if alike >= least:
+            if (alike := _jaccard(text_tokens, texts[other])) >= least:
                 yield other, name, alike
         for token in rare:
             index[token].append(name)
