@@ -1,1 +1,1 @@
-"""Networks and the ways of training them."""
+"""Models: opened from names, files, checkpoints, adapters or endpoints."""
