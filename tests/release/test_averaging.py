@@ -3,7 +3,6 @@
 import json
 import logging
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,11 @@ from figlang.config import AverageConfig
 from figlang.errors import FiglangError
 from figlang.release import averaging
 from tests import masked_models
+from tests.release.calls import call
 from train import main as train_command
 
 A, B = "base_model.model.query.lora_A.weight", "base_model.model.query.lora_B.weight"
 HEAD = "base_model.model.classifier.weight"
-FIXED = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1"]
 
 
 def adapters(folder: Path, seed: int, **settings: Any) -> Path:
@@ -157,11 +156,6 @@ def test_what_has_no_mean_is_refused(tmp_path: Path) -> None:
         FiglangError, match=r"holds neither adapter_model\.safetensors nor model\.safetensors"
     ):
         averaging.mean([tmp_path], None)
-
-
-def call(monkeypatch: pytest.MonkeyPatch, command: Any, *words: str) -> None:
-    monkeypatch.setattr(sys, "argv", ["x.py", *words, *FIXED])
-    command()
 
 
 def test_seeds_become_one_run_that_can_be_released(

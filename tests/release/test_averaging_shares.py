@@ -1,7 +1,6 @@
 """The mean of runs of several recipes, and what is measured of a mean of causal networks."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +10,11 @@ from safetensors.torch import load_file
 
 from figlang.commands.average import main as average_command
 from figlang.commands.release import main as release_command
+from tests.release.calls import call
 from train import main as train_command
 
-FIXED = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1"]
 CAUSAL = ["debug=fast", "model=gpt2", "data.limit=8", "method.direction=both", "method.lr=0.01"]
 ANCHORED = ["method.anchor=positive", "method.anchor_weight=5"]
-
-
-def call(monkeypatch: pytest.MonkeyPatch, command: Any, *words: str) -> None:
-    monkeypatch.setattr(sys, "argv", ["x.py", *words, *FIXED])
-    command()
 
 
 def content(folder: Path) -> dict[str, Any]:

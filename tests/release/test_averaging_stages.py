@@ -2,9 +2,7 @@
 
 import json
 import shutil
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -13,14 +11,8 @@ from safetensors.torch import load_file
 from evaluate import main as evaluate_command
 from figlang.commands.average import main as average_command
 from figlang.runs import systems
+from tests.release.calls import call
 from train import main as train_command
-
-FIXED = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1"]
-
-
-def call(monkeypatch: pytest.MonkeyPatch, command: Any, *words: str) -> None:
-    monkeypatch.setattr(sys, "argv", ["x.py", *words, *FIXED])
-    command()
 
 
 def test_seeds_that_began_from_seeds_of_another_recipe_are_one_recipe(

@@ -3,7 +3,6 @@
 import json
 import logging
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,11 @@ from safetensors.torch import load_file
 from figlang.commands.average import main as average_command
 from figlang.config import ModelConfig
 from figlang.models import checkpoint, networks
+from tests.release.calls import call
 from tests.running import train
 from train import main as train_command
 
-FIXED = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1", "trainer.precision=32-true"]
+EXACT = "trainer.precision=32-true"
 WIDTH = 32
 
 
@@ -32,14 +32,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for seed in (0, 1):
             words = [f"run={folder}/seed{seed}", f"seed={seed}", f"model={folder}/base", "data=figqa_sample"]
             more = ["data.limit=40", "method.lr=1e-2", "method.epochs=1", "method.format=dual"]
-            patched.setattr(sys, "argv", ["train.py", *words, *more, *FIXED])
-            train_command()
+            call(patched, train_command, *words, *more, EXACT)
     return folder
 
 
 def average(home: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
-    monkeypatch.setattr(sys, "argv", ["average.py", f"{home}/seed0", f"{home}/seed1", *words, *FIXED[:3]])
-    average_command()
+    call(monkeypatch, average_command, f"{home}/seed0", f"{home}/seed1", *words)
 
 
 def state(home: Path, name: str) -> dict[str, torch.Tensor]:
@@ -97,24 +95,19 @@ def test_what_has_no_network_below_is_one_line(
             assert ended.returncode == 0, ended.stderr
         words = [f"run={tmp_path}/more{seed}", f"seed={seed}", f"model={home}/seed0", "data=figqa_sample"]
         more = ["data.limit=8", "method.epochs=1", "method.format=dual"]
-        monkeypatch.setattr(sys, "argv", ["train.py", *words, *more, *FIXED])
-        train_command()
+        call(monkeypatch, train_command, *words, *more, EXACT)
     for name, said in (
         ("runs/head", "and these are random"),
         ("runs/tiny", "and these are random"),
         ("more", "which is itself trained"),
     ):
         runs = [f"{tmp_path}/{name}{seed}" for seed in (0, 1)]
-        monkeypatch.setattr(sys, "argv", ["x.py", *runs, f"output={tmp_path}/x", "rank=2", *FIXED[:3]])
         with pytest.raises(SystemExit):
-            average_command()
+            call(monkeypatch, average_command, *runs, f"output={tmp_path}/x", "rank=2")
         assert said in capsys.readouterr().err
         assert not (tmp_path / "x").exists()
     shutil.move(home / "base", tmp_path / "base")
-    monkeypatch.setattr(
-        sys, "argv", ["x.py", f"{home}/seed0", f"{home}/seed1", f"output={tmp_path}/x", "rank=2"]
-    )
     with pytest.raises(SystemExit):
-        average_command()
+        average(home, monkeypatch, f"output={tmp_path}/x", "rank=2")
     assert "no such model folder" in capsys.readouterr().err
     shutil.move(tmp_path / "base", home / "base")

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -22,16 +21,11 @@ from figlang.statistics.comparison import compare
 from figlang.statistics.metrics import measure
 from figlang.tasks import registry as data
 from tests import cards
+from tests.release.calls import call
 from train import main as train_command
 
-FIXED = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1"]
 TINY = ["debug=fast", "trainer.precision=32-true", "peft=lora", "peft.r=2"]
 SAMPLES = "package:figlang/samples"
-
-
-def call(monkeypatch: pytest.MonkeyPatch, command: Any, *words: str) -> None:
-    monkeypatch.setattr(sys, "argv", ["x.py", *words, *FIXED])
-    command()
 
 
 @pytest.fixture(scope="module")
