@@ -2,7 +2,6 @@
 
 import json
 import random
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from figlang.config import DataConfig, PathsConfig
 from figlang.runs.predictions import write_predictions
 from figlang.tasks import registry as data
 from figlang.types import Prediction, Split
+from tests.browsers import browser
 from tests.report_runs import report
 
 CUT = """return [...document.querySelectorAll('.scroll > table, .panels')].filter((one) => one.getBoundingClientRect().width)
@@ -95,20 +95,7 @@ def test_words_in_the_heat_map_are_told_from_its_colours(written: Path, chromium
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver")
-    if not (shutil.which("chromium") and shutil.which("chromedriver")):
-        pytest.skip("no chromium with chromedriver here; apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(word)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    from selenium.common.exceptions import WebDriverException
-
-    try:
-        driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
-    except WebDriverException as error:
-        pytest.skip(f"chromium does not start here: {error.msg}")
+    driver = browser()
     yield driver
     driver.quit()
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,8 +10,6 @@ from http.client import HTTPConnection
 from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from tests.running import ROOT, environment
 
@@ -108,21 +105,3 @@ class Client:
             "sent": f"{place} {value}",
         }
         return self.ask("/api/answer", content | more)
-
-
-def browser() -> Any:
-    """A new chromium with a profile of its own; skips where there is none."""
-    webdriver = pytest.importorskip("selenium.webdriver")
-    if not (shutil.which("chromium") and shutil.which("chromedriver")):
-        pytest.skip("no chromium with chromedriver here; apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(word)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    from selenium.common.exceptions import WebDriverException
-
-    try:
-        return webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
-    except WebDriverException as error:
-        pytest.skip(f"chromium does not start here: {error.msg}")

@@ -12,8 +12,9 @@ import pytest
 
 from figlang.rating.serving import exports, order, study
 from figlang.rating.serving.store import Store
+from tests.browsers import browser
 from tests.needing import needs
-from tests.rating.serving.served import Served, browser, served
+from tests.rating.serving.served import Served, served
 
 needs("starlette", "needs starlette and uvicorn (figlang[people])")
 needs("krippendorff", "needs the package krippendorff (figlang[ratings])")
