@@ -9,6 +9,7 @@ from figlang.statistics import association
 from figlang.statistics.association import Case
 from figlang.statistics.metrics import Estimate
 from figlang.tables import Cell, PValue, Table
+from figlang.tables import effort as cost
 from figlang.tasks.munch import published as figures
 from figlang.tasks.munch.reading import GENRES
 from figlang.tasks.reference import Published
@@ -117,6 +118,16 @@ def tables(found: Mapping[str, Any], model: str, what: str, task: str, published
         heading = ["difference", "value (95 % CI)", "p", "Holm", "p by sentence"]
         made.append(Table.of_blocks("tests", f"Tests of Tables 10 to 12, {what}", heading, [tested]))
     return made
+
+
+def below(content: Mapping[str, Any], first: str) -> list[str]:
+    """The lines below the tables of a metrics.json, of which `first` is the first."""
+    return [
+        first,
+        footnote(content["factors"]),
+        cost.sentence(content["took"]),
+        f"signature {content['signature']}",
+    ]
 
 
 def footnote(found: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from figlang.config.verbs.reproduce import RankingConfig
 from figlang.statistics import rankings
 from figlang.tables import Table
 from figlang.tasks.grid import BlankGrid
-from figlang.tasks.munch import blanks, table3
+from figlang.tasks.munch import blanks, factors, table3
 from figlang.tasks.munch.prompt_options import PromptsConfig
 from figlang.types import Item, Ranking
 
@@ -46,4 +46,4 @@ class GenerationGrid(BlankGrid[GenerationConfig]):
         return table3.tables(content)
 
     def below(self, content: Mapping[str, Any]) -> list[str]:
-        return table3.below(content)
+        return factors.below(content, table3.FOOTNOTE)

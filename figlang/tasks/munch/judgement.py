@@ -8,7 +8,7 @@ from figlang.config.section import NUMBER, option
 from figlang.statistics import association
 from figlang.tables import Table
 from figlang.tasks.grid import LetterGrid
-from figlang.tasks.munch import prompts, table
+from figlang.tasks.munch import factors, prompts, table
 from figlang.tasks.munch.prompt_options import PromptsConfig
 from figlang.types import Item, Prediction
 
@@ -51,4 +51,4 @@ class JudgementGrid(LetterGrid[JudgementConfig]):
         return table.tables(content)
 
     def below(self, content: Mapping[str, Any]) -> list[str]:
-        return table.below(content)
+        return factors.below(content, table.FOOTNOTE)

@@ -9,7 +9,6 @@ import numpy as np
 
 from figlang.statistics.metrics import Estimate, accuracy, by_group, ratio
 from figlang.tables import Cell, Mean, Table
-from figlang.tables import effort as cost
 from figlang.tasks.munch import factors
 from figlang.tasks.munch import published as figures
 from figlang.tasks.munch.prompts import CONDITIONS, LETTERS, PROMPTS
@@ -87,16 +86,6 @@ def tables(content: Mapping[str, Any]) -> list[Table]:
         *factors.tables(
             content["factors"], model, f"judgement, best prompt, here {best}", "judgement", published
         ),
-    ]
-
-
-def below(content: Mapping[str, Any]) -> list[str]:
-    """The lines below the tables."""
-    return [
-        FOOTNOTE,
-        factors.footnote(content["factors"]),
-        cost.sentence(content["took"]),
-        f"signature {content['signature']}",
     ]
 
 

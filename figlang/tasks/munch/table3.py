@@ -8,7 +8,6 @@ import numpy as np
 from figlang.statistics import rankings
 from figlang.statistics.metrics import Estimate
 from figlang.tables import Cell, Mean, Table
-from figlang.tables import effort as cost
 from figlang.tasks.munch import factors as munch_factors
 from figlang.tasks.munch import published as figures
 from figlang.tasks.munch.blanks import PROMPTS
@@ -70,16 +69,6 @@ def tables(content: Mapping[str, Any]) -> list[Table]:
         content["factors"], model, f"generation, best prompt, here {best}", "generation", published
     )
     return [_third(content, model, published), *factors]
-
-
-def below(content: Mapping[str, Any]) -> list[str]:
-    """The lines below the tables."""
-    return [
-        FOOTNOTE,
-        munch_factors.footnote(content["factors"]),
-        cost.sentence(content["took"]),
-        f"signature {content['signature']}",
-    ]
 
 
 def _third(content: Mapping[str, Any], model: str, published: bool) -> Table:

@@ -198,7 +198,7 @@ def test_published_rows_stand_only_beside_the_published_triples() -> None:
 
 def test_the_terminal_and_markdown_show_the_same_cells_and_fit() -> None:
     out = StringIO()
-    made, below = munch_table.tables(CONTENT), munch_table.below(CONTENT)
+    made, below = munch_table.tables(CONTENT), factors.below(CONTENT, munch_table.FOOTNOTE)
     tables.show(made, below, Console(file=out, width=100))
     text = tables.document("MUNCH", made, below)
     for row in (row for table in made for row in table.texts):
