@@ -65,14 +65,14 @@ def moved(make: Callable[[nn.Module], tuple[Any, Any]]) -> list[Tensor]:
     return list(network.parameters())
 
 
+def made_for(network: nn.Module, method: MethodConfig) -> tuple[Any, Any]:
+    """The optimizer and the schedule of a method."""
+    made = optimizer(method, network.named_parameters(), STEPS)
+    return made, schedule(method, made, STEPS)
+
+
 def ours(**settings: Any) -> list[Tensor]:
-    method = MethodConfig(lr=0.01, **settings)
-
-    def make(network: nn.Module) -> tuple[Any, Any]:
-        made = optimizer(method, network.named_parameters(), STEPS)
-        return made, schedule(method, made, STEPS)
-
-    return moved(make)
+    return moved(lambda network: made_for(network, MethodConfig(lr=0.01, **settings)))
 
 
 def same(one: Sequence[Tensor], other: Sequence[Tensor]) -> None:
@@ -139,16 +139,12 @@ def test_a_state_that_is_loaded_goes_on_alike(kind: str) -> None:
             made.step()
             rates.step()
 
-    def made_for(network: nn.Module) -> tuple[Any, Any]:
-        made = optimizer(method, network.named_parameters(), STEPS)
-        return made, schedule(method, made, STEPS)
-
     network = Small()
-    made, rates = made_for(network)
+    made, rates = made_for(network, method)
     steps(network, made, rates, 4)
     again = Small()
     again.load_state_dict({name: value.clone() for name, value in network.state_dict().items()})
-    remade, rates_again = made_for(again)
+    remade, rates_again = made_for(again, method)
     remade.load_state_dict(deepcopy(made.state_dict()))
     rates_again.load_state_dict(rates.state_dict())
     steps(network, made, rates, 4)
