@@ -20,6 +20,8 @@ from tests import causal_models
 # The numbers of four bits, in the order of their codes.
 FOUR_BITS = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6])
 
+LARGEST = 448  # number of FP8
+
 
 def llama(place: Path) -> Path:
     network = causal_models.network("llama", hidden_size=64, intermediate_size=128, head_dim=16)
@@ -40,6 +42,13 @@ def loaded(place: Path, dtype: str = "bfloat16") -> checkpoint.Loaded:
     return checkpoint.pretrained(model, None, str(place))
 
 
+def divided(place: Path) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+    """The weights of a folder: those that stay as they are, and those of projections."""
+    weights = load_file(place / "model.safetensors")
+    projected = {name: weight for name, weight in weights.items() if name.endswith("proj.weight")}
+    return {name: weight for name, weight in weights.items() if name not in projected}, projected
+
+
 def scores(model: checkpoint.Loaded) -> torch.Tensor:
     found = CausalScorer(model.network, model.tokenizer, model.bos()).score(causal_models.requests())
     return torch.cat(list(found.log_probs))
@@ -51,13 +60,10 @@ def test_fp8_scores_as_the_numbers_that_it_stands_for(tmp_path: Path, dtype: str
     if torch.cuda.is_available():
         pytest.skip("a GPU multiplies in FP8")
     few, plain = llama(tmp_path / "few"), llama(tmp_path / "plain")
-    weights, meant = load_file(few / "model.safetensors"), {}
-    stored: dict[str, torch.Tensor] = {}
-    for name, weight in weights.items():
-        if not name.endswith("proj.weight"):
-            stored[name] = meant[name] = weight
-            continue
-        scale = weight.float().abs().max() / 448  # the largest number of FP8
+    stored, projected = divided(few)
+    meant = dict(stored)
+    for name, weight in projected.items():
+        scale = weight.float().abs().max() / LARGEST
         stored[name] = (weight.float() / scale).to(torch.float8_e4m3fn)
         meant[name] = (stored[name].float() * scale).to(getattr(torch, dtype))
         stored[f"{name}_scale_inv"] = torch.full([-(-size // 128) for size in weight.shape], float(scale))
@@ -113,13 +119,10 @@ def test_mxfp4_scores_as_the_numbers_that_it_stands_for(tmp_path: Path) -> None:
 def test_compressed_tensors_score_as_the_numbers_that_they_stand_for(tmp_path: Path) -> None:
     pytest.importorskip("compressed_tensors", reason="pip install compressed-tensors")
     few, plain = llama(tmp_path / "few"), llama(tmp_path / "plain")
-    weights, meant = load_file(few / "model.safetensors"), {}
-    stored: dict[str, torch.Tensor] = {}
-    for name, weight in weights.items():
-        if not name.endswith("proj.weight"):
-            stored[name] = meant[name] = weight
-            continue
-        scale = (weight.float().abs().max() / 448).to(torch.bfloat16)
+    stored, projected = divided(few)
+    meant = dict(stored)
+    for name, weight in projected.items():
+        scale = (weight.float().abs().max() / LARGEST).to(torch.bfloat16)
         stored[name] = (weight / scale).to(torch.float8_e4m3fn)
         meant[name] = stored[name].to(torch.bfloat16) * scale
         stored[f"{name}_scale"] = scale.reshape(1)
