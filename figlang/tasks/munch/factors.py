@@ -10,7 +10,7 @@ from figlang.statistics.association import Case
 from figlang.statistics.metrics import Estimate
 from figlang.tables import Cell, PValue, Table
 from figlang.tables import effort as cost
-from figlang.tasks.munch import published as figures
+from figlang.tasks.munch.published import table as printed_table
 from figlang.tasks.munch.reading import GENRES
 from figlang.tasks.reference import Published
 
@@ -144,7 +144,7 @@ def footnote(found: Mapping[str, Any]) -> str:
 def _rows(number: int, task: str) -> dict[str, list[Published]]:
     """Rows of a published table by model."""
     rows: dict[str, list[Published]] = {}
-    for row in figures.table(f"Table {number}"):
+    for row in printed_table(f"Table {number}"):
         if row.setting["task"] == task:
             rows.setdefault(row.model, []).append(row)
     return rows

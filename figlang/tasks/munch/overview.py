@@ -11,8 +11,8 @@ from figlang.statistics import association
 from figlang.statistics.association import Case
 from figlang.statistics.metrics import Estimate
 from figlang.tables import Cell, Number, Table
-from figlang.tasks.munch import published as figures
 from figlang.tasks.munch.factors import PARTS
+from figlang.tasks.munch.published import table as printed_table
 from figlang.tasks.munch.reading import GENRES
 from figlang.tasks.munch.similarity import PAIRS
 from figlang.types import Item
@@ -94,7 +94,7 @@ def _first(genres: Mapping[str, Any], published: bool) -> Table:
         shares = [found["shares"].get(name) for found in genres.values()]
         own.append([name, *(None if share is None else Estimate(**share) for share in shares)])
     theirs: dict[str, dict[str, str]] = {}
-    for row in figures.table("Table 1") if published else []:
+    for row in printed_table("Table 1") if published else []:
         name = row.setting.get("pos", "sentences")
         theirs.setdefault(name, {})[row.setting["genre"]] = f"{row.value:.0f}"
     rows: list[list[Cell]] = [

@@ -10,8 +10,8 @@ import numpy as np
 from figlang.statistics.metrics import Estimate, accuracy, by_group, ratio
 from figlang.tables import Cell, Mean, Table
 from figlang.tasks.munch import factors
-from figlang.tasks.munch import published as figures
 from figlang.tasks.munch.prompts import CONDITIONS, LETTERS, PROMPTS
+from figlang.tasks.munch.published import table as printed_table
 from figlang.tasks.munch.reading import FORMS
 from figlang.types import Prediction
 
@@ -90,7 +90,7 @@ def tables(content: Mapping[str, Any]) -> list[Table]:
 
 
 def _second(content: Mapping[str, Any], model: str, published: bool) -> Table:
-    theirs = figures.table("Table 2") if published else []
+    theirs = printed_table("Table 2") if published else []
     names = MODELS if published else ()
 
     def row(found: Mapping[str, Any]) -> list[Cell]:
@@ -187,7 +187,7 @@ def combine(confusion: Mapping[str, Mapping[str, int]]) -> dict[tuple[str, str],
 def _ninth(confusion: Mapping[str, Mapping[str, int]], model: str, what: str, published: bool) -> Table:
     theirs = {
         (row.setting["expected"], row.setting["predicted"], row.model): row.value
-        for row in (figures.table("Table 9") if published else [])
+        for row in (printed_table("Table 9") if published else [])
     }
     models = MODELS if published else ()
     counts = combine(confusion)

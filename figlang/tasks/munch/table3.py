@@ -9,8 +9,8 @@ from figlang.statistics import rankings
 from figlang.statistics.metrics import Estimate
 from figlang.tables import Cell, Mean, Table
 from figlang.tasks.munch import factors as munch_factors
-from figlang.tasks.munch import published as figures
 from figlang.tasks.munch.blanks import PROMPTS
+from figlang.tasks.munch.published import table as printed_table
 from figlang.text.amounts import counted
 from figlang.types import Ranking
 
@@ -81,7 +81,7 @@ def _third(content: Mapping[str, Any], model: str, published: bool) -> Table:
         for name, found in content["prompts"].items()
     ]
     theirs: dict[str, dict[str, float]] = {}
-    for row in figures.table("Table 3") if published else []:
+    for row in printed_table("Table 3") if published else []:
         theirs.setdefault(row.model, {})[row.metric] = row.value or 0.0
     rows: list[list[Cell]] = [
         [name, *(_printed(values, PRINTED.get(column, column)) for column in shown)]

@@ -10,8 +10,7 @@ from rich.console import Console
 
 from figlang import tables
 from figlang.statistics import association
-from figlang.tasks.munch import factors
-from figlang.tasks.munch import published as figures
+from figlang.tasks.munch import factors, published
 from figlang.tasks.munch import table as munch_table
 from figlang.tasks.munch.table import NONE, combine
 from figlang.types import Prediction
@@ -112,14 +111,14 @@ def test_the_two_candidates_are_one_class_of_table_9() -> None:
 
 @pytest.mark.parametrize("model", munch_table.MODELS)
 def test_the_published_confusion_has_every_class_of_ours(model: str) -> None:
-    published = {
+    printed = {
         (row.setting["expected"], row.setting["predicted"]): row.value
-        for row in figures.table("Table 9")
+        for row in published.table("Table 9")
         if row.model == model
     }
     empty = {gold: dict.fromkeys(("A", "B", "C", "D"), 0) for gold in "ABCD"}
-    assert published.keys() == combine(empty).keys()
-    assert sum(value or 0 for value in published.values()) == 1492
+    assert printed.keys() == combine(empty).keys()
+    assert sum(value or 0 for value in printed.values()) == 1492
 
 
 def cells_of(title: str, content: dict[str, Any] = CONTENT) -> list[list[str]]:
@@ -214,8 +213,8 @@ def test_the_terminal_and_markdown_show_the_same_cells_and_fit() -> None:
 def test_a_single_prompt_is_compared_with_the_same_prompt(
     place: tuple[str, str, str], models: list[str]
 ) -> None:
-    found = figures.compare("munch_word", place, published_data=True)
+    found = published.compare("munch_word", place, published_data=True)
     assert [one.published.model for one in found if one.comparable] == models
     assert len(found) == 3
     assert all(one.published.value == pytest.approx(45.38) for one in found if one.comparable)
-    assert not any(one.comparable for one in figures.compare("munch_sample", place, published_data=False))
+    assert not any(one.comparable for one in published.compare("munch_sample", place, published_data=False))
