@@ -58,7 +58,7 @@ def write(config: ReportConfig, folder: Path) -> Path:
 
 
 def _fill(folder: Path, found: Sequence[Chapter], config: ReportConfig) -> None:
-    stems = overview.unique([overview.slug(chapter.name)[:LONGEST] for chapter in found])
+    stems = _stems([chapter.name for chapter in found])
     chapters = []
     for chapter, name in zip(found, stems, strict=True):
         attributes, reason = _analysed(chapter, config)
@@ -70,6 +70,13 @@ def _fill(folder: Path, found: Sequence[Chapter], config: ReportConfig) -> None:
     title = config.title or (found[0].name if len(found) == 1 else f"{len(found)} sets of items")
     lead = f"{runs}. Every share stands with its number of cases and a 95 % interval."
     page.write(folder / "report.html", title, lead, chapters)
+
+
+def _stems(titles: Sequence[str]) -> list[str]:
+    """Titles as names of folders; a repeated one gets a number."""
+    plain = [page.anchor(title)[:LONGEST] for title in titles]
+    before = [plain[:place].count(stem) for place, stem in enumerate(plain)]
+    return [f"{stem}-{count + 1}" if count else stem for stem, count in zip(plain, before, strict=True)]
 
 
 def _chapter(members: Sequence[System], config: ReportConfig, chosen: People) -> Chapter:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
-from pathlib import Path
 from typing import Any
 
 from figlang.statistics.comparison import Difference
@@ -15,27 +14,6 @@ Cells = Sequence[Sequence[Estimate | None]]
 Gains = Sequence[Sequence[Difference | None]]
 CELL, BAR, LINE = 84.0, 74.0, 10.5  # points: width of a cell, of the scale beside the map, height of a line
 NAMES = 150.0  # points that a line of a row's name may have
-
-
-def heat_map(
-    rows: Cells,
-    names: Sequence[str],
-    columns: Sequence[str],
-    title: str,
-    path: Path,
-    gains: Gains | None,
-) -> None:
-    """Draw a heat map (`heat`) as SVG and PNG.
-
-    Args:
-        rows: The cells of each row, by its name.
-        names: Names of the rows as they are shown.
-        columns: Headings of the columns.
-        title: The title.
-        path: The file without its ending.
-        gains: What the context adds in each cell; None without.
-    """
-    drawing.save(heat(rows, names, columns, title, gains=gains), path, ("svg", "png"))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from figlang.reports import heat
 from figlang.reports.terminal import BLIND, GAIN, TITLES
 from figlang.statistics.comparison import Difference
 from figlang.statistics.metrics import Estimate, as_row
-from figlang.tables import Table
+from figlang.tables import Table, drawing
 
 SHOWN = ("accuracy", "pair_accuracy")
 AXES = ", trained on (rows) and tested on"
@@ -173,7 +173,8 @@ def write(matrix: Matrix, parent: Path) -> Path:
             estimates = matrix.estimates(table.name)
             names = list(matrix.rows.values())
             gains = matrix.gains() if table.name == "accuracy" else None
-            heat.heat_map(estimates, names, matrix.columns, TITLES[table.name], beside / table.name, gains)
+            drawn = heat.heat(estimates, names, matrix.columns, TITLES[table.name], gains)
+            drawing.save(drawn, beside / table.name, ("svg", "png"))
     return folder
 
 

@@ -1,7 +1,6 @@
 """The first sections of a report: results beside chance, people and published numbers; and how to reproduce
 them."""
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -311,18 +310,3 @@ def curves(chapter: Chapter) -> Section | None:
             )
         )
     return Section("Training", tuple(parts), folded=len(parts) > 4) if parts else None
-
-
-def slug(title: str) -> str:
-    """A title as the name of a file or the target of a link."""
-    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
-
-
-def unique(names: Sequence[str]) -> list[str]:
-    """Make names unique: a repeated name gets a number."""
-    seen: dict[str, int] = {}
-    found = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
-    return found

@@ -9,10 +9,8 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
-from figlang.files import whole as files
-from figlang.files.whole import write_text
+from figlang.files.whole import slug, write_text
 from figlang.machine.printing import printable
-from figlang.reports.overview import slug
 from figlang.reports.parts import ROWS, Long, Picture, Prose, Section
 from figlang.reports.ranked import Line, ordered
 from figlang.statistics.comparison import Difference
@@ -49,8 +47,8 @@ def write(
         "warmth": warmth,
         "metrics": _metrics,
         "ranked": ranked,
+        "anchor": anchor,
         "slug": slug,
-        "stem": _stem,
         "commanded": _commanded,
     }
     environment.tests |= {
@@ -80,6 +78,11 @@ def write(
     write_text(path, page)
 
 
+def anchor(title: str) -> str:
+    """A title as the target of a link, or as the name of a folder."""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+
+
 def _shown(value: Any) -> Any:
     """Remove control characters, which HTML does not allow. Markup that this module made is unchanged."""
     return printable(value, lines=True) if isinstance(value, str) and not isinstance(value, Markup) else value
@@ -92,10 +95,6 @@ def _commanded(said: str) -> Markup:
 
 def _is(kind: type) -> Any:
     return lambda part: isinstance(part, kind)
-
-
-def _stem(table: Table) -> str:
-    return files.slug(table.name)
 
 
 def _embedded(data: dict[str, Any]) -> Markup:
