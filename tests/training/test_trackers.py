@@ -129,7 +129,6 @@ def test_a_missing_package_is_one_line(
     for loaded in [each for each in sys.modules if each == module or each.startswith(f"{module}.")]:
         monkeypatch.delitem(sys.modules, loaded)
     monkeypatch.setitem(sys.modules, module, None)  # an import of it fails
-    monkeypatch.setattr("figlang.training.trackers.common.find_spec", lambda _: None)
     (line,) = said(monkeypatch, capsys, tmp_path, f"logger={name}")
     assert line.startswith(f"error: logger={name} needs the package {name.partition('_')[0]}")
     assert line.endswith(f"install it with `pip install 'figlang[{name}]'`")

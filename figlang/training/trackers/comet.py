@@ -9,7 +9,7 @@ from figlang.config import TrainConfig
 from figlang.errors import FiglangError, one_line
 from figlang.files.redaction import arguments_without_secrets
 from figlang.runs.training import Run
-from figlang.training.trackers.common import History, installed, last_step, missing, results, settings
+from figlang.training.trackers.common import History, last_step, library, results, settings
 
 _STARTED: dict[Run, CometLogger] = {}
 
@@ -20,8 +20,7 @@ def start(config: TrainConfig, run: Run) -> Logger:
     Raises:
         FiglangError: If Comet's client is not installed, or has no key.
     """
-    if not installed("comet_ml"):
-        raise missing("comet", "comet-ml")
+    library("comet", "comet-ml", "comet_ml")
     try:
         with arguments_without_secrets():
             kept = CometLogger(
@@ -37,14 +36,7 @@ def start(config: TrainConfig, run: Run) -> Logger:
 
 
 def finish(config: TrainConfig, run: Run, content: Mapping[str, Any], history: History) -> None:
-    """Add results with intervals and the figures.
-
-    Args:
-        config: Settings of the training.
-        run: The run.
-        content: Its metrics.json.
-        history: Metrics by epoch.
-    """
+    """Add results with intervals and the figures. The arguments are those of every tracker."""
     kept = _STARTED.pop(run)
     kept.log_metrics(results(content), last_step(history))
     for path in sorted(run.figures.glob("*.png")):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -52,16 +52,14 @@ def last_step(history: History) -> int:
     return history[-1][0] if history else 0
 
 
-def installed(module: str) -> bool:
-    """Whether a library can be imported."""
-    return find_spec(module) is not None
-
-
-def missing(name: str, package: str) -> FiglangError:
-    """The error for a tracker whose package is not installed."""
-    return FiglangError(
-        f"logger={name} needs the package {package}; install it with `pip install 'figlang[{name}]'`"
-    )
+def library(name: str, package: str, module: str) -> Any:
+    """The module of a tracker's package. Raises FiglangError if the package is not installed."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise FiglangError(
+            f"logger={name} needs the package {package}; install it with `pip install 'figlang[{name}]'`"
+        ) from error
 
 
 def _is_estimate(value: Any) -> bool:

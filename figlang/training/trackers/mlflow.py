@@ -20,7 +20,7 @@ from figlang.errors import FiglangError, one_line
 from figlang.files.redaction import arguments_without_secrets
 from figlang.files.whole import write_text
 from figlang.runs.training import Run
-from figlang.training.trackers.common import History, last_step, missing, name_of, results, settings
+from figlang.training.trackers.common import History, last_step, library, name_of, results, settings
 
 log = logging.getLogger("figlang")
 
@@ -36,12 +36,9 @@ def start(config: TrainConfig, run: Run) -> Logger | None:
     Raises:
         FiglangError: If MLflow is not installed, or its server or database cannot be used.
     """
-    try:
-        import mlflow
-    except ModuleNotFoundError as error:
-        raise missing("mlflow", "mlflow or mlflow-skinny") from error
-    for library in ("mlflow", "alembic"):  # how the database is made
-        logging.getLogger(library).setLevel(logging.WARNING)
+    mlflow = library("mlflow", "mlflow or mlflow-skinny", "mlflow")
+    for noisy in ("mlflow", "alembic"):  # how the database is made
+        logging.getLogger(noisy).setLevel(logging.WARNING)
     identity = run.folder / IDENTITY
     known = identity.read_text(encoding="utf-8").strip() if identity.is_file() else None
     if rank_zero_only.rank != 0:
@@ -65,11 +62,7 @@ def start(config: TrainConfig, run: Run) -> Logger | None:
 def finish(config: TrainConfig, run: Run, content: Mapping[str, Any], history: History) -> None:
     """Add results with intervals, predictions, figures and, if set, the model.
 
-    Args:
-        config: Settings of the training.
-        run: The run.
-        content: Its metrics.json.
-        history: Metrics by epoch.
+    The arguments are those of every tracker.
     """
     import mlflow
 

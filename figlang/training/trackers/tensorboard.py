@@ -10,7 +10,7 @@ from pytorch_lightning.loggers import Logger, TensorBoardLogger
 
 from figlang.config import TrainConfig
 from figlang.runs.training import Run
-from figlang.training.trackers.common import History, installed, last_step, missing, results, settings
+from figlang.training.trackers.common import History, last_step, library, results, settings
 
 
 def start(config: TrainConfig, run: Run) -> Logger:
@@ -19,22 +19,14 @@ def start(config: TrainConfig, run: Run) -> Logger:
     Raises:
         FiglangError: If TensorBoard is not installed.
     """
-    if not installed("tensorboard"):
-        raise missing("tensorboard", "tensorboard")
+    library("tensorboard", "tensorboard", "tensorboard")
     kept = _logger(run)
     kept.log_hyperparams(dict(settings(config)))
     return kept
 
 
 def finish(config: TrainConfig, run: Run, content: Mapping[str, Any], history: History) -> None:
-    """Add results with intervals, the signature and the figures.
-
-    Args:
-        config: Settings of the training.
-        run: The run.
-        content: Its metrics.json.
-        history: Metrics by epoch.
-    """
+    """Add results with intervals, the signature and the figures. The arguments are those of every tracker."""
     from matplotlib import image
 
     kept, step = _logger(run), last_step(history)

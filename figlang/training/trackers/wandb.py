@@ -18,7 +18,7 @@ from figlang.files.redaction import arguments_without_secrets, redacted
 from figlang.files.whole import write_text
 from figlang.runs.training import Run
 from figlang.training.base import SELECTION
-from figlang.training.trackers.common import History, missing, name_of, settings
+from figlang.training.trackers.common import History, library, name_of, settings
 
 log = logging.getLogger("figlang")
 
@@ -35,10 +35,7 @@ def start(config: TrainConfig, run: Run) -> Logger | None:
     mode = config.logger.mode
     if mode == "disabled":
         return None
-    try:
-        import wandb
-    except ModuleNotFoundError as error:
-        raise missing("wandb", "wandb") from error
+    wandb = library("wandb", "wandb", "wandb")
     first = rank_zero_only.rank == 0
     if first and wandb.run is not None:  # left by an earlier run of a multirun, which failed
         wandb.run.finish(exit_code=1)
@@ -62,21 +59,11 @@ def start(config: TrainConfig, run: Run) -> Logger | None:
     return kept
 
 
-def finish(
-    config: TrainConfig,
-    run: Run,
-    content: Mapping[str, Any],
-    history: History,
-) -> None:
+def finish(config: TrainConfig, run: Run, content: Mapping[str, Any], history: History) -> None:
     """Add metrics with intervals, predictions, figures and, if set, the model to the W&B run, and end it.
 
-    A sweep compares exported epochs, so the summary has the lowest selection loss.
-
-    Args:
-        config: Settings of the training.
-        run: Its folder.
-        content: Its metrics.json.
-        history: The rows of log.csv.
+    A sweep compares exported epochs, so the summary has the lowest selection loss. The arguments are those of
+    every tracker.
     """
     if config.logger.mode == "disabled":
         return
