@@ -10,6 +10,7 @@ import pytest
 
 from evaluate import main as evaluate_command
 from figlang.commands.transfer import main as transfer_command
+from tests.documents import metrics_of
 from train import main as train_command
 
 QUIET = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1"]
@@ -45,13 +46,8 @@ def schemer(home: Path) -> Path:
     return train(home, "schemer", "data=winogrande_m", "method.format=pair")
 
 
-def metrics(folder: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((folder / "metrics.json").read_text())
-    return content
-
-
 def test_training_on_nli_measures_classes_and_no_pairs(entailer: Path) -> None:
-    content = metrics(entailer)
+    content = metrics_of(entailer)
     assert content["metrics"]["accuracy"]["chance"] == pytest.approx(1 / 3)
     assert set(content["metrics"]["accuracy_by"]["class"]) == {"entailment", "neutral", "contradiction"}
     assert "pair_accuracy" not in content["metrics"]
@@ -74,7 +70,7 @@ def test_an_nli_run_chooses_answers(home: Path, entailer: Path, score: str, on: 
         f"output={home}/{score}",
     ]
     call(home, evaluate_command, *words)
-    content = metrics(home / score)
+    content = metrics_of(home / score)
     assert content["metrics"]["accuracy"]["n"] == 16
     assert content["three_way"]["accuracy"]["n"] == 32, "two judgements for each item"
     assert content["three_way"]["accuracy"]["chance"] is None
@@ -92,14 +88,14 @@ def test_a_folder_of_transformers_is_read_as_nli_by_its_labels(
             (model / file.name).write_bytes(file.read_bytes())
     common = ["model=nli_roberta", f"model.name_or_path={model}", "data.limit=8"]
     call(home, evaluate_command, *common, "scoring=nli", f"output={home}/named")
-    assert "|max_length:256|" in metrics(home / "named")["signature"]
+    assert "|max_length:256|" in metrics_of(home / "named")["signature"]
     # Of any other folder or id too, whose preset says nothing about length; a length that is given is taken,
     # within reason.
     anything = [f"model.name_or_path={model}", "data.limit=8", "scoring=nli"]
     call(home, evaluate_command, *anything, f"output={home}/any")
-    assert "|max_length:256|" in metrics(home / "any")["signature"]
+    assert "|max_length:256|" in metrics_of(home / "any")["signature"]
     call(home, evaluate_command, *anything, "model.max_length=64", f"output={home}/short")
-    assert "|max_length:64|" in metrics(home / "short")["signature"]
+    assert "|max_length:64|" in metrics_of(home / "short")["signature"]
     with pytest.raises(SystemExit):
         call(home, evaluate_command, *anything, "model.max_length=400")
     assert "model.max_length=400 is more than the 272 tokens" in capsys.readouterr().err
@@ -127,7 +123,7 @@ def test_training_goes_on_from_a_run_and_says_what_it_keeps(
         call(home, train_command, *common, f"model.name_or_path={source}", f"run={run}")
         assert said in caplog.messages
         recipe = json.loads((run / "model" / "figlang.json").read_text())
-        assert recipe["trained_on"].split(">") == [metrics(source)["data_name"], "figqa_sample"]
+        assert recipe["trained_on"].split(">") == [metrics_of(source)["data_name"], "figqa_sample"]
 
 
 def test_a_training_is_evaluated_on_other_data_too(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,7 +131,7 @@ def test_a_training_is_evaluated_on_other_data_too(home: Path, capsys: pytest.Ca
     run = train(home, "also", *words)
     folder = run / "evaluations" / "figqa_medium_sample-validation"
     assert capsys.readouterr().out.index(str(folder.relative_to(home))) > 0
-    own = metrics(folder)
+    own = metrics_of(folder)
     call(
         home,
         evaluate_command,
@@ -145,12 +141,12 @@ def test_a_training_is_evaluated_on_other_data_too(home: Path, capsys: pytest.Ca
         "data.limit=32",
         "name=by_hand",
     )
-    by_hand = metrics(run / "evaluations" / "by_hand")
+    by_hand = metrics_of(run / "evaluations" / "by_hand")
     assert own["metrics"] == by_hand["metrics"]
     assert own["facts"] == by_hand["facts"]
     (folder / "metrics.json").unlink()
     train(home, "also", *words, "skip_finished=true")
-    assert metrics(folder)["metrics"] == own["metrics"], "what a finished run lacks is made up for"
+    assert metrics_of(folder)["metrics"] == own["metrics"], "what a finished run lacks is made up for"
 
 
 def test_other_data_that_are_none_are_refused_before_training(
@@ -207,7 +203,7 @@ def test_the_matrix_has_every_cell_or_the_reason(
     cells = [(run, name) for run in (entailer, schemer) for name in ("figqa_sample", "winogrande_m", "snli")]
     for (run, name), cell in zip(cells[:5], found, strict=False):
         (evaluated,) = (run / "evaluations").glob(f"{name}-validation-*data.limit_12*")
-        own = metrics(evaluated)
+        own = metrics_of(evaluated)
         assert (cell["column"], cell["signature"]) == (name, own["signature"])
         assert cell["metrics"] == {
             key: own["metrics"][key] for key in ("accuracy", "pair_accuracy") if key in own["metrics"]

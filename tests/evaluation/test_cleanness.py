@@ -15,6 +15,7 @@ from figlang.evaluation import cleanness
 from figlang.runs import recomputed, stages
 from figlang.runs.predictions import FORWARD, read_predictions
 from figlang.statistics import metrics
+from tests.documents import metrics_of
 from tests.running import run, train
 
 SAMPLES = Path(figlang.__file__).parent / "samples"
@@ -60,11 +61,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def document(folder: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((folder / "metrics.json").read_text())
-    return content
-
-
 def evaluate(home: Path, checkpoint: Path, output: Path, *words: str) -> tuple[dict[str, Any], str]:
     ended = run(
         home,
@@ -77,7 +73,7 @@ def evaluate(home: Path, checkpoint: Path, output: Path, *words: str) -> tuple[d
         *words,
     )
     assert ended.returncode == 0, ended.stderr
-    return document(output), ended.stdout + ended.stderr
+    return metrics_of(output), ended.stdout + ended.stderr
 
 
 def touched(content: dict[str, Any], home: Path) -> set[str]:
@@ -87,7 +83,7 @@ def touched(content: dict[str, Any], home: Path) -> set[str]:
 
 
 def test_a_training_counts_all_its_stages(home: Path) -> None:
-    first, second = (document(home / "runs" / name) for name in SHARED)
+    first, second = (metrics_of(home / "runs" / name) for name in SHARED)
     rows = [row.id for row in read_predictions(home / "runs" / "second" / FORWARD)]
     assert touched(first, home) == {rows[0]}
     assert touched(second, home) == {rows[0], rows[4]}
@@ -119,7 +115,7 @@ def released(home: Path, folder: Path, name: str) -> Path:
     shutil.copy(run_folder / "metrics.json", release)
     settings = (run_folder / "config.yaml").read_text()
     (release / "config.yaml").write_text(settings.replace(f"{home}/runs/first", "elsewhere/first"))
-    content = document(release)
+    content = metrics_of(release)
     del content["contamination"]  # as of an early version, which searched one stage
     (release / "metrics.json").write_text(json.dumps(content))
     return release
@@ -128,7 +124,7 @@ def released(home: Path, folder: Path, name: str) -> Path:
 def test_released_checkpoints_are_followed_to_those_beside_them(home: Path, tmp_path: Path) -> None:
     second, first = (released(home, tmp_path, name) for name in ("second", "first"))
     content, _ = evaluate(home, second, tmp_path / "out")
-    assert content["clean"]["touched"] == document(home / "runs" / "second")["clean"]["touched"]
+    assert content["clean"]["touched"] == metrics_of(home / "runs" / "second")["clean"]["touched"]
     shutil.rmtree(first)
     content, shown = evaluate(home, second, tmp_path / "alone")
     assert "clean" not in content
@@ -152,8 +148,8 @@ def test_data_sets_beside_a_training_have_clean_items_too(tmp_path: Path) -> Non
     words = ("data=figqa_medium", "also=[miqa]", "data.root=null", f"paths.data={tmp_path}/data")
     ended = train(tmp_path, *words, f"run={tmp_path}/run")
     assert ended.returncode == 0, ended.stderr
-    beside = document(tmp_path / "run" / "evaluations" / "miqa-validation")
-    trained = document(tmp_path / "run")
+    beside = metrics_of(tmp_path / "run" / "evaluations" / "miqa-validation")
+    trained = metrics_of(tmp_path / "run")
     assert beside["clean"]["training_items"] == trained["clean"]["training_items"] > 0
     assert "no accuracy on clean items" not in ended.stderr
 

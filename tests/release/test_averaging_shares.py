@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -10,16 +9,12 @@ from safetensors.torch import load_file
 
 from figlang.commands.average import main as average_command
 from figlang.commands.release import main as release_command
+from tests.documents import metrics_of
 from tests.release.calls import call
 from train import main as train_command
 
 CAUSAL = ["debug=fast", "model=gpt2", "data.limit=8", "method.direction=both", "method.lr=0.01"]
 ANCHORED = ["method.anchor=positive", "method.anchor_weight=5"]
-
-
-def content(folder: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads((folder / "metrics.json").read_text())
-    return document
 
 
 def test_runs_of_two_recipes_with_shares_become_one_that_can_be_released(
@@ -36,8 +31,8 @@ def test_runs_of_two_recipes_with_shares_become_one_that_can_be_released(
     first, second, found = (load_file(folder / "model" / "model.safetensors") for folder in (*runs, mean))
     name = next(name for name, value in first.items() if not torch.equal(value, second[name]))
     torch.testing.assert_close(found[name], 0.75 * first[name] + 0.25 * second[name])
-    assert content(mean)["shares"] == [0.75, 0.25]
-    assert "contrastive-anchored, 0.75 × run 1 + 0.25 × run 2|" in content(mean)["signature"]
+    assert metrics_of(mean)["shares"] == [0.75, 0.25]
+    assert "contrastive-anchored, 0.75 × run 1 + 0.25 × run 2|" in metrics_of(mean)["signature"]
 
     call(
         monkeypatch,
@@ -53,7 +48,7 @@ def test_runs_of_two_recipes_with_shares_become_one_that_can_be_released(
     assert "- run 1: 8 items" in card
     assert "s of training, 2 runs together" in card
     for run in runs:
-        assert content(run)["command"].replace(f"{tmp_path}/", "") in card
+        assert metrics_of(run)["command"].replace(f"{tmp_path}/", "") in card
     with pytest.raises(SystemExit):
         call(
             monkeypatch, release_command, f"run={mean}", "name=no", f"output={tmp_path}", f"seeds=[{runs[0]}]"
@@ -67,7 +62,7 @@ def test_a_share_of_one_run_is_that_run(tmp_path: Path, monkeypatch: pytest.Monk
     for seed, run in enumerate(runs):
         call(monkeypatch, train_command, *CAUSAL, f"seed={seed}", f"run={run}")
     call(monkeypatch, average_command, *runs, "shares=[1,0]", f"output={tmp_path}/mean")
-    of_mean, of_run = content(tmp_path / "mean"), content(tmp_path / "seed0")
+    of_mean, of_run = metrics_of(tmp_path / "mean"), metrics_of(tmp_path / "seed0")
     assert of_mean["training"]["log_probs"]["before"] == of_run["training"]["log_probs"]["before"]
     for kind in ("gold", "wrong"):
         expected = of_run["training"]["log_probs"]["after"][kind]
@@ -85,7 +80,7 @@ def test_shares_of_less_than_one_leave_the_rest_to_the_network_as_it_comes(
     first, second, found = (added(tmp_path / name) for name in ("anchored", "plain", "mean"))
     for layer, update in found.items():
         torch.testing.assert_close(update, 0.3 * first[layer] + 0.2 * second[layer], rtol=1e-4, atol=1e-7)
-    signature = content(tmp_path / "mean")["signature"]
+    signature = metrics_of(tmp_path / "mean")["signature"]
     assert "0.3 × run 1 + 0.2 × run 2 + 0.5 × the network as it comes|" in signature
 
     call(monkeypatch, average_command, f"{tmp_path}/mean", "shares=0.5", f"output={tmp_path}/half")
@@ -121,7 +116,7 @@ def test_the_likelihood_of_a_mean_is_measured_and_not_that_of_a_run(
     for seed, run in enumerate(runs):
         call(monkeypatch, train_command, *CAUSAL, f"seed={seed}", f"run={run}")
     call(monkeypatch, average_command, *map(str, runs), f"output={tmp_path}/mean")
-    gold = [content(run)["training"]["log_probs"]["after"]["gold"] for run in (*runs, tmp_path / "mean")]
+    gold = [metrics_of(run)["training"]["log_probs"]["after"]["gold"] for run in (*runs, tmp_path / "mean")]
     assert len(set(gold)) == 3
 
 
@@ -185,12 +180,12 @@ def test_released_checkpoints_of_two_recipes_have_a_mean_whatever_settings_came_
         words = [f"run={tmp_path}/{name}", f"name={name}", f"output={tmp_path}/rel", "against=[figqa_sample]"]
         call(monkeypatch, release_command, *words)
     released = [str(tmp_path / "rel" / name) for name in ("anchored", "plain")]
-    document = content(Path(released[0]))
+    document = metrics_of(Path(released[0]))
     del document["data"]["settings"]["fold"]  # an older version had no such setting
     (Path(released[0]) / "metrics.json").write_text(json.dumps(document))
 
     call(monkeypatch, average_command, *released, "shares=[0.5,0.5]", f"output={tmp_path}/mean")
-    assert content(tmp_path / "mean")["shares"] == [0.5, 0.5]
+    assert metrics_of(tmp_path / "mean")["shares"] == [0.5, 0.5]
     files = {path.name for path in (tmp_path / "mean" / "model").iterdir()}
     assert not files & {"metrics.json", "config.yaml", "predictions.jsonl"}
     for words, said in (

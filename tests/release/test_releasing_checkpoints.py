@@ -11,7 +11,6 @@ import warnings
 from contextlib import chdir, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -29,6 +28,7 @@ from figlang.statistics.metrics import METRICS, accuracy, pair_accuracy, spread
 from figlang.tasks import registry as data
 from tests import cards
 from tests.conftest import ROOT, published
+from tests.documents import metrics_of
 from tests.sampled import sampled
 
 FOLDERS = sorted(path.parent for path in (ROOT / "checkpoints").glob("*/figlang.json"))
@@ -38,11 +38,6 @@ each = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name
 # A network is read for each of the others: here one encoder and one causal model.
 SOME = [folder for folder in FOLDERS if folder.name in ("minilm-figqa-distilled", "smollm2-multitask")]
 some = pytest.mark.parametrize("folder", sampled(FOLDERS, *SOME), ids=lambda folder: folder.name)
-
-
-def content(folder: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads((folder / "metrics.json").read_text())
-    return document
 
 
 def with_base(folder: Path) -> str | None:
@@ -75,7 +70,7 @@ def test_cards_are_told_apart_by_their_titles() -> None:
 
 @each
 def test_its_numbers_are_those_of_its_predictions(folder: Path) -> None:
-    rows, stated = read_predictions(folder / "predictions.jsonl"), content(folder)["metrics"]
+    rows, stated = read_predictions(folder / "predictions.jsonl"), metrics_of(folder)["metrics"]
     for name, found in (("accuracy", accuracy(rows)), ("pair_accuracy", pair_accuracy(rows))):
         assert found is not None
         assert stated[name]["value"] == pytest.approx(found.value)
@@ -85,7 +80,7 @@ def test_its_numbers_are_those_of_its_predictions(folder: Path) -> None:
 
 @each
 def test_its_intervals_are_those_of_its_predictions(folder: Path) -> None:
-    rows, stated = read_predictions(folder / "predictions.jsonl"), content(folder)["metrics"]
+    rows, stated = read_predictions(folder / "predictions.jsonl"), metrics_of(folder)["metrics"]
     for name, metric in METRICS.items():
         found = metric(rows)
         assert (found is None) == (name not in stated)
@@ -100,13 +95,13 @@ def test_its_intervals_are_those_of_its_predictions(folder: Path) -> None:
 def test_its_card_is_what_metrics_json_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("figlang.files.hub.check", pytest.fail)  # a card is written where there is no hub
     manifest = Manifest(**json.loads((folder / "figlang.json").read_text()))
-    assert (folder / "README.md").read_text() == card.card(manifest, content(folder))
+    assert (folder / "README.md").read_text() == card.card(manifest, metrics_of(folder))
 
 
 @each
 def test_the_runs_of_its_recipes_stand_on_its_card(folder: Path) -> None:
-    seeds, text = content(folder)["release"]["seeds"], (folder / "README.md").read_text()
-    if "shares" in content(folder):
+    seeds, text = metrics_of(folder)["release"]["seeds"], (folder / "README.md").read_text()
+    if "shares" in metrics_of(folder):
         accuracies = " | ".join(f"{100 * one['accuracy']:.2f} %" for one in seeds)
         assert f" | {accuracies} |" in text
         return
