@@ -3,7 +3,6 @@ causal network."""
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from figlang.scoring import choices
 from figlang.statistics import metrics
 from figlang.tasks.miqa.prompts import PROMPTS
 from figlang.tasks.miqa.table3 import Table3, Table3Config
+from tests.reproducing import Run, runner
 from tests.reproducing import miqa_table3 as table_command
 
 TINY = [
@@ -34,21 +34,9 @@ def composed(*words: str) -> Table3Config:
     return compose("reproduce", Table3Config, ["table=miqa_table3", *words])
 
 
-Run = Callable[..., dict[str, Any]]
-
-
 @pytest.fixture
 def run(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    def call(command: Callable[[], None], *overrides: str) -> dict[str, Any]:
-        output = tmp_path / "out"
-        monkeypatch.setattr(
-            sys, "argv", ["miqa", *TINY, f"model.name_or_path={folder}", f"output={output}", *overrides]
-        )
-        command()
-        content: dict[str, Any] = json.loads((output / "metrics.json").read_text())
-        return content
-
-    return call
+    return runner(monkeypatch, tmp_path / "out", *TINY, f"model.name_or_path={folder}")
 
 
 def test_one_prompt(run: Run, tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 networks."""
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from figlang.tasks.munch.generation import GenerationConfig
 from figlang.types import Marked
 from tests import causal_models, masked_models
 from tests.conftest import published
+from tests.reproducing import Run, runner
 from tests.reproducing import munch_figures as figures_command
 from tests.reproducing import munch_generate as generate_command
 
@@ -91,20 +90,9 @@ def masked_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-Run = Callable[..., dict[str, Any]]
-
-
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    def call(command: Callable[[], None], *overrides: str) -> dict[str, Any]:
-        output = tmp_path / "out"
-        monkeypatch.setattr(sys, "argv", ["munch", *SAMPLE, f"output={output}", *overrides])
-        command()
-        given = [Path(word.partition("=")[2]) for word in overrides if word.startswith("output=")]
-        content: dict[str, Any] = json.loads((*given, output)[0].joinpath("metrics.json").read_text())
-        return content
-
-    return call
+    return runner(monkeypatch, tmp_path / "out", *SAMPLE)
 
 
 def test_rankings_and_tables(run: Run, causal_folder: Path, tmp_path: Path) -> None:

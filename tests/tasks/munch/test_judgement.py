@@ -18,8 +18,8 @@ from figlang.runs.predictions import read_predictions
 from figlang.statistics import metrics
 from figlang.tasks.munch.prompts import PROMPTS
 from tests.causal_models import network, tokenizer
+from tests.reproducing import Run
 from tests.reproducing import munch_judge as judge_command
-from tests.tasks.munch.commands import Run
 
 TEMPLATE = "{% for turn in messages %}<{{ turn.role }}>{{ turn.content }}\n{% endfor %}"
 

@@ -8,7 +8,8 @@ import pytest
 
 from evaluate import main as evaluate_command
 from figlang.runs.predictions import read_predictions
-from tests.tasks.munch.commands import SAMPLE, Run
+from tests.reproducing import Run
+from tests.tasks.munch.commands import SAMPLE
 from train import main as train_command
 
 
