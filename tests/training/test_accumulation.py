@@ -54,6 +54,19 @@ class Watched(CrossEntropyModule):
         self.seen = [*getattr(self, "seen", []), self.network.weight.grad.clone()]  # type: ignore[union-attr, operator]
 
 
+def scarce(most: int, sizes: list[int], training: bool) -> Callable[[nn.Module, Any], Tensor]:
+    """Scores, for which memory is enough up to so many items. `sizes` gets those that were tried."""
+
+    def scored(network: nn.Module, batch: Any) -> Tensor:
+        if network.training is training:
+            sizes.append(len(batch.gold))
+            if len(batch.gold) > most:
+                raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+        return score(network, batch)
+
+    return scored
+
+
 def fitted(
     tmp_path: Path,
     accumulate: str,
@@ -98,15 +111,7 @@ def test_gradients_and_weights_are_those_of_the_whole_batch(tmp_path: Path, part
 @pytest.mark.filterwarnings("ignore")
 def test_auto_cuts_until_memory_is_enough_and_keeps_the_gradient(tmp_path: Path) -> None:
     sizes: list[int] = []
-
-    def scarce(network: nn.Module, batch: Any) -> Tensor:
-        if network.training:
-            sizes.append(len(batch.gold))
-            if len(batch.gold) > 2:
-                raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
-        return score(network, batch)
-
-    whole, cut = fitted(tmp_path, "1"), fitted(tmp_path, "auto", scarce)
+    whole, cut = fitted(tmp_path, "1"), fitted(tmp_path, "auto", scarce(2, sizes, training=True))
     assert cut.parts.count == 4
     assert sizes[:3] == [8, 4, 2]
     assert max(sizes[3:]) == 2  # what was found is kept
@@ -128,15 +133,8 @@ def test_a_validation_reads_fewer_items_together_if_memory_is_not_enough(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     sizes: list[int] = []
-
-    def scarce(network: nn.Module, batch: Any) -> Tensor:
-        if not network.training:
-            sizes.append(len(batch.gold))
-            if len(batch.gold) > 4:
-                raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
-        return score(network, batch)
-
-    whole, fewer = fitted(tmp_path, "1", selecting=7), fitted(tmp_path, "1", scarce, selecting=7)
+    short = scarce(4, sizes, training=False)
+    whole, fewer = fitted(tmp_path, "1", selecting=7), fitted(tmp_path, "1", short, selecting=7)
     # At most 32, 16 and 8 of 9 items are too many. Then come 7 items that select.
     assert sizes[:8] == [9, 9, 8, 4, 4, 1, 4, 3]
     assert max(sizes[3:]) == 4, "what was found is kept"
