@@ -86,12 +86,14 @@ def test_a_blocked_prompt_counts_as_refused(tmp_path: Path) -> None:
     assert reply == Reply("", refused=True, usage=reply.usage)
 
 
+def answering(body: str) -> Any:
+    """A server that answers a question, and not the probes, with a body."""
+    return lambda stub, asked: (200, {}, body) if "Hm?" in json.dumps(asked) else None
+
+
 @pytest.mark.parametrize("body", ["{}", '{"candidates": []}', '{"usageMetadata": {"promptTokenCount": 9}}'])
 def test_an_answer_without_candidates_that_is_not_blocked_is_no_refusal(tmp_path: Path, body: str) -> None:
-    def fault(stub: Stub, asked: dict[str, Any]) -> tuple[int, dict[str, str], str] | None:
-        return (200, {}, body) if "Hm?" in json.dumps(asked) else None
-
-    with serving(GoogleStub(fault=fault)) as stub:
+    with serving(GoogleStub(fault=answering(body))) as stub:
         endpoint = open_chat("google", stub, tmp_path)
         with pytest.raises(FiglangError, match=r"without choices|holds no message") as caught:
             endpoint.chat(["Hm?"], SamplingConfig())
@@ -103,10 +105,7 @@ ROUTED = '{"type": "error", "error": {"type": "overloaded_error", "message": "bu
 
 @pytest.mark.parametrize(("body", "said"), [("{}", "it has no content"), (ROUTED, "busy")])
 def test_an_answer_without_content_is_no_empty_reply(tmp_path: Path, body: str, said: str) -> None:
-    def fault(stub: Stub, asked: dict[str, Any]) -> tuple[int, dict[str, str], str] | None:
-        return (200, {}, body) if "Hm?" in json.dumps(asked) else None
-
-    with serving(AnthropicStub(fault=fault)) as stub:
+    with serving(AnthropicStub(fault=answering(body))) as stub:
         endpoint = open_chat("anthropic", stub, tmp_path)
         with pytest.raises(FiglangError, match=rf"answers without choices: .*{said}.*\(0 of 1 answers"):
             endpoint.chat(["Hm?"], SamplingConfig())
