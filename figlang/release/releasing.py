@@ -31,7 +31,8 @@ from figlang.models.manifest import MANIFEST, Manifest
 from figlang.release import beside as beside_base
 from figlang.release import card, portable
 from figlang.runs import recomputed, results, stages, systems, teaching
-from figlang.runs.systems import LOG_PROBABILITIES, System
+from figlang.runs.predictions import MEASURED
+from figlang.runs.systems import System
 from figlang.tasks import overlap_table
 from figlang.tasks import registry as data
 from figlang.types import Split
@@ -103,7 +104,7 @@ def release(config: ReleaseConfig, against: Sequence[DataConfig]) -> Path:
                 **_history(config, content, seeds, of_run),
             },
         }
-        (beside / LOG_PROBABILITIES).unlink(missing_ok=True)
+        (beside / MEASURED).unlink(missing_ok=True)
         _describe(beside, run, portable.places(run, config.paths.data), document)
     return folder
 

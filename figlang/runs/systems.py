@@ -11,13 +11,11 @@ from figlang.errors import FiglangError
 from figlang.files import folders, stored
 from figlang.machine import bars
 from figlang.runs import foreign, kept, names, orders, recipes, recomputed
-from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, read_measured, read_predictions
+from figlang.runs.predictions import BACKWARD, BLIND, FORWARD, MEASURED, read_measured, read_predictions
 from figlang.statistics import metrics
 from figlang.statistics.comparison import Difference, gain_pooled
 from figlang.tasks import registry
 from figlang.types import Item, Prediction, Split
-
-LOG_PROBABILITIES = "log_probabilities.jsonl"
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class System:
 
     def log_probabilities(self) -> dict[str, dict[str, Any]]:
         """The log-probabilities behind the scores, by item; empty if there are none."""
-        path = self.folder / LOG_PROBABILITIES
+        path = self.folder / MEASURED
         if not path.is_file():
             return {}
         widths = {row.id: len(row.scores) for row in self.predictions}
