@@ -28,18 +28,8 @@ def build(
     trained: bool = False,
     cache: str = PathsConfig.cache,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A network in float32 with the head that `format` needs, and its tokenizer (see `begin`).
-
-    Args:
-        model: Settings of the model.
-        format: The input format.
-        texts: Train the tokenizer of a tiny random network (`model.init=tiny`).
-        options: Number of options, or of classes.
-        trained: The network is to be evaluated, so nothing in it may be new.
-        cache: Folder for converted files.
-    """
-    network, tokenizer, _ = begin(model, format, texts, options, trained, cache)
-    return network, tokenizer
+    """The network and the tokenizer of `begin`, whose arguments are those of this function."""
+    return begin(model, format, texts, options, trained, cache)[:2]
 
 
 def begin(
