@@ -268,9 +268,7 @@ class Preemption(Callback):
         if self._agreed(module):
             self._stop(trainer)
 
-    def on_train_end(self, trainer: Trainer, module: LightningModule) -> None:
-        if self._agreed(module):
-            self._stop(trainer)
+    on_train_end = on_train_epoch_start
 
     def _agreed(self, module: LightningModule) -> bool:
         if not distributed.is_initialized():
