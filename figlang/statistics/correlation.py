@@ -14,6 +14,7 @@ import numpy as np
 import scipy
 
 from figlang.statistics.clustered import LEVEL, Array
+from figlang.statistics.distributions import t_above, t_critical
 from figlang.types import Prediction
 
 Z = 1.959963984540054  # normal quantile of a 95 % interval
@@ -84,9 +85,9 @@ def pearsons(x_N: Array, y_BN: Array, groups: Sequence[str]) -> list[Correlation
         influence_PG = np.add.reduceat(influence_PN, starts_G, axis=1) / n
         inside_P = np.where(line_P, 0.0, r_P)
         error_P = np.sqrt(clusters / (clusters - 1) * (influence_PG**2).sum(1)) / (1 - inside_P**2)
-        z_P, reach_P = np.arctanh(inside_P), float(scipy.stats.t.isf(0.025, clusters - 1)) * error_P
+        z_P, reach_P = np.arctanh(inside_P), t_critical(0.025, clusters - 1) * error_P
         same_P = line_P | (error_P < ALL)
-        p_P = 2 * scipy.stats.t.sf(np.abs(z_P) / np.where(same_P, 1.0, error_P), clusters - 1)
+        p_P = 2 * t_above(np.abs(z_P) / np.where(same_P, 1.0, error_P), clusters - 1)
         usual = (np.tanh(z_P - reach_P), np.tanh(z_P + reach_P), p_P)
         ends = (np.where(same_P, *both) for both in zip(_same(r_P, clusters), usual, strict=True))
         for place, r, low, high, p in zip(part, r_P, *ends, strict=True):

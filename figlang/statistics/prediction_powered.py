@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from math import nan, sqrt
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
+
+from figlang.statistics.distributions import t_critical
 
 Array = NDArray[np.float64]
 FEWEST = 3  # groups with ratings; with fewer there is neither a slope nor an interval
@@ -97,7 +98,7 @@ def corrected(
         # If people and judge agree on all n answers, they may still differ on others: half a difference is
         # counted.
         variance += (support[1] - support[0]) ** 2 / (2 * count**2)
-    low, high = _interval(value, variance, support, float(scipy.stats.t.isf(0.025, freedom)), rated_groups)
+    low, high = _interval(value, variance, support, float(t_critical(0.025, freedom)), rated_groups)
     return Corrected(value, low, high, sqrt(variance), slope, count, len(judge_N), rated_groups)
 
 
