@@ -31,11 +31,7 @@ class OneDnnLinear(nn.Linear):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        if (
-            torch.is_autocast_enabled("cpu")
-            or not input.dtype == self.weight.dtype == torch.float32
-            or not input.numel()
-        ):
+        if _usual(input, self.weight):
             return super().forward(input)
         return _Product.apply(input, self.weight, self.bias)  # type: ignore[no-any-return, no-untyped-call]
 
@@ -44,17 +40,19 @@ class OneDnnConv1D(Conv1D):  # type: ignore[misc]
     """The linear layer of GPT-2, whose weight is stored transposed (see OneDnnLinear)."""
 
     def forward(self, x: Tensor) -> Tensor:
-        if (
-            torch.is_autocast_enabled("cpu")
-            or not x.dtype == self.weight.dtype == torch.float32
-            or not x.numel()
-        ):
+        if _usual(x, self.weight):
             return super().forward(x)  # type: ignore[no-any-return]
         return _Product.apply(x, self.weight.t(), self.bias)  # type: ignore[no-any-return, no-untyped-call]
 
 
 FASTER: Mapping[type[nn.Module], type[nn.Module]] = {nn.Linear: OneDnnLinear, Conv1D: OneDnnConv1D}
 PLAIN = {faster: plain for plain, faster in FASTER.items()}
+
+
+def _usual(input: Tensor, weight: Tensor) -> bool:
+    """Whether a product is left to torch: under autocast, in other precisions, and of no numbers."""
+    exact = input.dtype == weight.dtype == torch.float32
+    return torch.is_autocast_enabled("cpu") or not exact or not input.numel()
 
 
 class _Product(torch.autograd.Function):
