@@ -162,19 +162,9 @@ def _items(path: Path, figure: str, problems: Problems, distinct: bool, encoding
 def _by_premise(split: Split) -> Split:
     """The split with pairs of the same premise in one group."""
     first: dict[str, str] = {}
-    items = tuple(
-        Inference(
-            item.id,
-            first.setdefault(item.context, item.id),
-            item.context,
-            item.options,
-            item.gold,
-            item.attributes,
-            hypothesis=item.texts[1],
-        )
-        for item in split.items
-    )
-    return Split(split.name, items, split.source, split.sha256, split.notes)
+    groups = (first.setdefault(item.context, item.id) for item in split.items)
+    items = tuple(replace(item, group=group) for item, group in zip(split.items, groups, strict=True))
+    return replace(split, items=items)
 
 
 def _kind(stem: str) -> tuple[str, bool]:
