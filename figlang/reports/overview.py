@@ -178,8 +178,7 @@ def _systems(chapter: Chapter) -> list[Part]:
         hollow = any(line.elsewhere for line in found)
         more = " Hollow marks were measured on other items." if hollow else ""
         return [Picture("systems", f"{title}{more}", ranked.systems(found), lines=tuple(found))]
-    measured = [(line.name, line.marks) for line in found if line.kind in ("system", "untrained")]
-    picture = plots.ranked(measured)
+    picture = plots.unnamed([line for line in found if line.kind in ("system", "untrained")])
     return [Picture("systems", f"{title} Systems from the best to the last.", picture, lines=tuple(found))]
 
 

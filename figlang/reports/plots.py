@@ -9,13 +9,13 @@ import numpy as np
 
 from figlang.reports import learning
 from figlang.reports.learning import Point
-from figlang.reports.ranked import Share
+from figlang.reports.ranked import Line, ordered
 from figlang.statistics.calibration import Calibration
 from figlang.statistics.clustered import Array
 from figlang.statistics.metrics import Estimate
 from figlang.statistics.reliance import Reliance
 from figlang.tables import drawing, lettering
-from figlang.tables.drawing import FAINT, INK, MARKERS, MUTED, SERIES
+from figlang.tables.drawing import FAINT, INK, MARKERS, MUTED, colour
 
 # Log odds of the answers alone as in the paper's Figure 3, whose log-probabilities are means over tokens;
 # sums reach further.
@@ -24,21 +24,18 @@ SHOWN = 0.95  # of the points that these limits must hold to be kept
 MOST = 25  # subjects, relations or objects that a panel shows
 
 
-def colour(place: int) -> str:
-    return SERIES[place % len(SERIES)]
-
-
-def ranked(rows: Sequence[tuple[str, Mapping[str, Share]]]) -> Any:
+def unnamed(lines: Sequence[Line]) -> Any:
     """Many systems side by side, from the best to the last, without their names: a dot and an interval for
     each metric."""
-    metrics = list(dict.fromkeys(metric for _, found in rows for metric in found))
-    first = metrics[0]
-    ordered = sorted(rows, key=lambda row: -row[1][first].value if first in row[1] else 1.0)
+    metrics = list(dict.fromkeys(metric for line in lines for metric in line.marks))
+    shown = ordered(lines, metrics[0])
 
     def paint(_: Any, axes: Any) -> None:
         ends = []
         for place, metric in enumerate(metrics):
-            marked = [(rank, found[metric]) for rank, (_, found) in enumerate(ordered, 1) if metric in found]
+            marked = [
+                (rank, line.marks[metric]) for rank, line in enumerate(shown, 1) if metric in line.marks
+            ]
             ranks, shares = [rank for rank, _ in marked], [one.value for _, one in marked]
             axes.vlines(
                 ranks,
@@ -48,13 +45,13 @@ def ranked(rows: Sequence[tuple[str, Mapping[str, Share]]]) -> Any:
                 linewidth=0.8,
             )
             axes.plot(ranks, shares, MARKERS[place], color=colour(place), markersize=2.5)
-            ends.append((len(rows), shares[-1], metric, colour(place)))
+            ends.append((len(lines), shares[-1], metric, colour(place)))
             if (chance := getattr(marked[0][1], "chance", None)) is not None:
                 axes.axhline(chance, color=colour(place), linewidth=0.9, linestyle=":")
-        axes.set_xlim(0, len(rows) + 1)
+        axes.set_xlim(0, len(lines) + 1)
         axes.set_ylim(0, 1)
         axes.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-        axes.set_xlabel(f"rank by {first}")
+        axes.set_xlabel(f"rank by {metrics[0]}")
         drawing.label_ends(axes, ends)
 
     return drawing.drawn(6.4, 3.6, paint)

@@ -8,7 +8,7 @@ import numpy as np
 
 from figlang.statistics.metrics import Estimate
 from figlang.tables import Mean, drawing, lettering, text
-from figlang.tables.drawing import FAINT, INK, MARKERS, MUTED, SERIES
+from figlang.tables.drawing import FAINT, INK, MARKERS, MUTED
 
 Share = Estimate | Mean
 Kind = Literal["system", "untrained", "people", "published"]
@@ -85,7 +85,7 @@ def systems(lines: Sequence[Line]) -> Any:
         axes.set_xlabel("% (bars: 95 % intervals)")
         axes.spines["left"].set_visible(False)
         for place, metric in enumerate(metrics):
-            _key(axes, f"{'●■▲◆'[place % 4]} {metric}", left, keys - place, SERIES[place % len(SERIES)])
+            _key(axes, f"{'●■▲◆'[place % 4]} {metric}", left, keys - place, drawing.colour(place))
             _chance(axes, [line.marks[metric] for line in shown if metric in line.marks], place, keys - place)
         if blind := _blind_key(shown):
             _key(axes, blind, left, 1, MUTED)
@@ -97,7 +97,7 @@ def systems(lines: Sequence[Line]) -> Any:
                 y = middle + (place - (len(metrics) - 1) / 2) * LINE
                 if metric in line.marks:
                     _mark(axes, line, line.marks[metric], y, place)
-                    _text(axes, found[place], (scale + GAP, y), SERIES[place % len(SERIES)])
+                    _text(axes, found[place], (scale + GAP, y), drawing.colour(place))
             if line.blind is not None:
                 y = middle - (len(metrics) - 1) / 2 * LINE
                 axes.plot([line.blind.value] * 2, (y - 3.5, y + 3.5), color=MUTED, linewidth=1.2)
@@ -117,7 +117,7 @@ def _blind_key(lines: Sequence[Line]) -> str:
 
 def _mark(axes: Any, line: Line, share: Share, y: float, place: int) -> None:
     """The dot of a share and its interval, if it has one."""
-    colour = SERIES[place % len(SERIES)]
+    colour = drawing.colour(place)
     if share.low is not None and share.high is not None:
         axes.plot((share.low, share.high), (y, y), color=colour, linewidth=1.6)
     inside = "none" if line.elsewhere else colour
@@ -162,7 +162,7 @@ def _chance(axes: Any, shares: Sequence[Share], place: int, line: int) -> None:
     known = [one.chance for one in shares if isinstance(one, Estimate) and one.chance is not None]
     if not known:
         return
-    colour = SERIES[place % len(SERIES)]
+    colour = drawing.colour(place)
     axes.axvline(known[0], color=colour, linewidth=0.9, linestyle=":")
     axes.annotate(
         f"chance {100 * known[0]:.0f}",

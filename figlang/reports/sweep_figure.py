@@ -7,7 +7,7 @@ from typing import Any
 from figlang.reports.sweeping import LOSS, Run, grouped, varying
 from figlang.statistics.metrics import as_row
 from figlang.tables import drawing
-from figlang.tables.drawing import MARKERS, SERIES
+from figlang.tables.drawing import MARKERS
 
 
 def draw(runs: Sequence[Run], path: Path) -> None:
@@ -31,7 +31,7 @@ def draw(runs: Sequence[Run], path: Path) -> None:
                 for run in members
                 if run.seed == seed
             ]
-            colour = SERIES[place % len(SERIES)]
+            colour = drawing.colour(place)
             axes.plot(*zip(*points, strict=True), marker=MARKERS[place % len(MARKERS)], color=colour, lw=1)
             ends.append((*points[-1], f"seed {seed}", colour))
         axes.set_xticks(range(len(labels)), labels)

@@ -48,6 +48,11 @@ THEME = {
 }
 
 
+def colour(place: int) -> str:
+    """The colour of a series by its place. The colours come again after the last one."""
+    return SERIES[place % len(SERIES)]
+
+
 def drawn(width: float, height: float, paint: Callable[[Any, Any], None], panels: int = 1) -> Any:
     """Make a matplotlib figure.
 

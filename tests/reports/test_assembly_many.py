@@ -172,11 +172,8 @@ def test_the_ranking_has_as_many_systems_as_a_table_beside_people_and_published_
 
 
 def test_systems_without_room_for_their_names_are_drawn_by_rank() -> None:
-    rows = [
-        (f"s{place}", {"accuracy": Estimate(place / 50, place / 60, (place + 9) / 60, 50, 0.5)})
-        for place in range(50)
-    ]
-    figure = plots.ranked(rows)
+    shares = [Estimate(place / 50, place / 60, (place + 9) / 60, 50, 0.5) for place in range(50)]
+    figure = plots.unnamed([Line(f"s{n}", {"accuracy": share}) for n, share in enumerate(shares)])
     (line,) = [one for one in figure.axes[0].lines if len(one.get_xdata()) == 50]
     assert list(line.get_ydata()) == sorted((place / 50 for place in range(50)), reverse=True)
     assert max(figure.get_size_inches()) < 8
