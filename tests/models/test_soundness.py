@@ -103,20 +103,18 @@ def test_a_pattern_that_blows_up_ends_in_time(tmp_path: Path, monkeypatch: pytes
     assert "the pattern '(query' of its adapter_config.json cannot be read" in refused(folder)
 
 
-@pytest.mark.parametrize("name", ["num_hidden_layers", "n_layers", "num_layers"])
-def test_a_billion_layers_are_not_built(name: str, tmp_path: Path) -> None:
-    exported(tmp_path / "model", "dual")
-    change(tmp_path / "model" / "config.json", **{name: 10**9})
-    assert f"its config.json has {name}=1000000000, but its files hold" in refused(tmp_path / "model")
-
-
 @pytest.mark.parametrize(
-    "name", ["hidden_size", "vocab_size", "intermediate_size", "type_vocab_size", "num_attention_heads"]
+    "name",
+    [
+        *("num_hidden_layers", "n_layers", "num_layers"),
+        *("hidden_size", "vocab_size", "intermediate_size", "type_vocab_size", "num_attention_heads"),
+    ],
 )
 def test_sizes_that_the_files_cannot_hold_are_not_built(name: str, tmp_path: Path) -> None:
     exported(tmp_path / "model", "dual")
-    change(tmp_path / "model" / "config.json", **{name: 10**12})
-    assert f"its config.json has {name}=1000000000000, but its files hold" in refused(tmp_path / "model")
+    for size in (10**9, 10**12):
+        change(tmp_path / "model" / "config.json", **{name: size})
+        assert f"its config.json has {name}={size}, but its files hold" in refused(tmp_path / "model")
 
 
 def test_adapters_hold_no_vocabulary(tmp_path: Path) -> None:
