@@ -4,7 +4,7 @@ import gzip
 import hashlib
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -42,12 +42,11 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 # package:<module>/<path>
 
 
-def test_a_package_source_is_the_folder_inside_the_package(package: str, tmp_path: Path) -> None:
-    assert package_path(f"package:{package}/model") == tmp_path / "site" / package / "model"
-
-
-def test_a_package_is_located_and_never_imported(package: str) -> None:
-    package_path(f"package:{package}/model")
+@pytest.mark.parametrize("locate", [package_path, local_path])
+def test_a_source_in_a_package_is_located_and_the_package_never_imported(
+    locate: Callable[[str], Path], package: str, tmp_path: Path
+) -> None:
+    assert locate(f"package:{package}/model") == tmp_path / "site" / package / "model"
     assert package not in sys.modules
 
 
@@ -84,10 +83,6 @@ def test_the_bundled_samples_are_a_package_source() -> None:
 def test_a_local_source_may_begin_at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert local_path("~/data") == tmp_path / "data"
-
-
-def test_a_local_source_may_be_in_a_package(package: str, tmp_path: Path) -> None:
-    assert local_path(f"package:{package}/model") == tmp_path / "site" / package / "model"
 
 
 def test_the_hash_is_that_of_the_bytes(tmp_path: Path) -> None:
@@ -179,14 +174,10 @@ def files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def test_a_download_lands_in_the_cache_in_upstream_layout(upstream: Upstream, tmp_path: Path) -> None:
+def test_a_download_lands_in_the_cache_in_upstream_layout_alone(upstream: Upstream, tmp_path: Path) -> None:
     path = data_file("filtered/data.csv", None, upstream.url, DIGEST, str(tmp_path))
     assert path == tmp_path / "filtered" / "data.csv"
     assert path.read_bytes() == CONTENT
-
-
-def test_a_download_leaves_nothing_else(upstream: Upstream, tmp_path: Path) -> None:
-    path = data_file("data.csv", None, upstream.url, DIGEST, str(tmp_path))
     assert files(tmp_path) == [path]
 
 
@@ -203,18 +194,15 @@ def test_a_damaged_cached_file_is_fetched_again(upstream: Upstream, tmp_path: Pa
     assert data_file("data.csv", None, upstream.url, DIGEST, str(tmp_path)).read_bytes() == CONTENT
 
 
-def test_a_download_that_is_not_the_pinned_file_is_refused(upstream: Upstream, tmp_path: Path) -> None:
+def test_a_download_that_is_not_the_pinned_file_is_refused_and_not_kept(
+    upstream: Upstream, tmp_path: Path
+) -> None:
     pinned = "0" * 64
     with pytest.raises(FiglangError) as error:
         data_file("data.csv", None, upstream.url, pinned, str(tmp_path))
     for part in (upstream.url, "has changed", DIGEST[:12], pinned[:12], "paths.data=DIR"):
         assert part in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_a_download_that_is_refused_is_not_kept(upstream: Upstream, tmp_path: Path) -> None:
-    with pytest.raises(FiglangError):
-        data_file("data.csv", None, upstream.url, "0" * 64, str(tmp_path))
     assert files(tmp_path) == []
 
 
