@@ -17,18 +17,21 @@ def test_the_choice_is_the_option_with_the_largest_score(scores: tuple[float, ..
     assert prediction(0, *scores).choice == choice
 
 
-@pytest.mark.parametrize("scores", [(1.0, 1.0), (0.0, 2.0, 2.0), (float("-inf"), float("-inf"))])
-def test_a_tie_of_the_best_is_no_choice(scores: tuple[float, ...]) -> None:
+@pytest.mark.parametrize(
+    "scores",
+    [
+        *((1.0, 1.0), (0.0, 2.0, 2.0), (float("-inf"), float("-inf"))),
+        *((float("nan"), 1.0), (1.0, float("nan")), (float("nan"), float("nan"))),
+    ],
+)
+def test_neither_a_tie_of_the_best_nor_a_score_that_is_not_a_number_is_a_choice(
+    scores: tuple[float, ...],
+) -> None:
     assert prediction(0, *scores).choice is None
 
 
 def test_a_tie_below_the_best_leaves_the_choice() -> None:
     assert prediction(0, 1.0, 1.0, 2.0).choice == 2
-
-
-@pytest.mark.parametrize("scores", [(float("nan"), 1.0), (1.0, float("nan")), (float("nan"), float("nan"))])
-def test_a_score_that_is_no_number_is_no_choice(scores: tuple[float, ...]) -> None:
-    assert prediction(0, *scores).choice is None
 
 
 @pytest.mark.parametrize("gold", [0, 1])
