@@ -56,6 +56,11 @@ class Stub:
     url: str = ""
 
     @property
+    def words(self) -> list[str]:
+        """What a command is told to ask this server."""
+        return ["model=served", f"model.endpoint={self.url}", f"model.name={MODEL}"]
+
+    @property
     def seen(self) -> list[dict[str, Any]]:
         return [
             body

@@ -12,7 +12,7 @@ import pytest
 from figlang.commands.evaluate import main as evaluate_command
 from tests.needing import needs
 from tests.sampled import sampled
-from tests.stub_server import MODEL, Stub, serving
+from tests.stub_server import Stub, serving
 
 needs("openai", "needs the extra `served`")
 
@@ -89,7 +89,7 @@ BODIES: dict[str, str] = {
 
 
 def run(home: Path, stub: Stub, *words: str) -> int:
-    served = ("model=served", f"model.endpoint={stub.url}", f"model.name={MODEL}", "model.retries=0")
+    served = (*stub.words, "model.retries=0")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
         patch.setattr(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.needing import needs
-from tests.stub_server import MODEL, Stub
+from tests.stub_server import Stub
 
 needs("openai", "needs the extra `served`")
 
@@ -15,14 +15,8 @@ QUIET = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1"]
 
 
 def run(command: Any, monkeypatch: pytest.MonkeyPatch, stub: Stub, *arguments: str) -> None:
-    served = [
-        "model=served",
-        f"model.endpoint={stub.url}",
-        f"model.name={MODEL}",
-        "model.retries=0",
-        "paths.cache=cache",
-    ]
-    monkeypatch.setattr("sys.argv", ["evaluate.py", *served, *QUIET, "output=out", *arguments])
+    fixed = ["model.retries=0", "paths.cache=cache", *QUIET, "output=out"]
+    monkeypatch.setattr("sys.argv", ["evaluate.py", *stub.words, *fixed, *arguments])
     command()
 
 

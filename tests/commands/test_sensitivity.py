@@ -10,15 +10,14 @@ from figlang.config import SensitivityConfig, calling
 from figlang.errors import FiglangError
 from figlang.runs.predictions import read_predictions
 from tests.needing import needs
-from tests.stub_server import MODEL, Stub, serving
+from tests.stub_server import Stub, serving
 
 needs("openai", "needs the extra `served`")
 
 
 def run(monkeypatch: pytest.MonkeyPatch, stub: Stub, *words: str) -> None:
-    served = ["model=served", f"model.endpoint={stub.url}", f"model.name={MODEL}", "paths.cache=cache"]
     quiet = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1", "data.limit=8", "output=out"]
-    monkeypatch.setattr("sys.argv", ["sensitivity.py", *served, *quiet, *words])
+    monkeypatch.setattr("sys.argv", ["sensitivity.py", *stub.words, "paths.cache=cache", *quiet, *words])
     sensitivity_command()
 
 

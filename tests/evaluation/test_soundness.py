@@ -24,7 +24,7 @@ from tests.reproducing import miqa_table3 as table3_command
 from tests.reproducing import munch_generate as munch_generate_command
 from tests.reproducing import munch_judge as munch_judge_command
 from tests.sampled import sampled
-from tests.stub_server import MODEL, Stub, serving
+from tests.stub_server import Stub, serving
 
 QUIET = ["trainer=cpu", "trainer.threads=1", "trainer.progress=false", "output=out"]
 SAMPLES = ["data.root=package:figlang/samples"]
@@ -145,16 +145,8 @@ def test_an_endpoint_whose_log_probabilities_are_not_numbers_is_named(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tests.stub_server.log_prob", lambda before, token: float("nan"))
     with serving(Stub()) as stub:
-        served = [
-            "model=served",
-            f"model.endpoint={stub.url}",
-            f"model.name={MODEL}",
-            "model.retries=0",
-            "paths.cache=cache",
-        ]
-        monkeypatch.setattr(
-            "sys.argv", ["evaluate.py", *served, *QUIET, "data=figqa_sample", "data.limit=2", "scoring=clean"]
-        )
+        words = ["model.retries=0", "paths.cache=cache", "data=figqa_sample", "data.limit=2", "scoring=clean"]
+        monkeypatch.setattr("sys.argv", ["evaluate.py", *stub.words, *QUIET, *words])
         with pytest.raises(SystemExit) as stopped:
             evaluate_command()
     assert stopped.value.code == 2

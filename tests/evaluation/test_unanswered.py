@@ -8,7 +8,7 @@ import pytest
 
 from figlang.commands.generate import main as generate_command
 from tests.needing import needs
-from tests.stub_server import MODEL, Stub, serving
+from tests.stub_server import Stub, serving
 
 needs("openai", "needs the extra `served`")
 
@@ -26,7 +26,7 @@ def generated(monkeypatch: pytest.MonkeyPatch, folder: Path, ends: list[tuple[st
 
     monkeypatch.chdir(folder)
     with serving(Stub(completes=False, fault=reply)) as stub:
-        served = ["model=served", f"model.endpoint={stub.url}", f"model.name={MODEL}", "paths.cache=cache"]
+        served = [*stub.words, "paths.cache=cache"]
         words = ["data=figqa_sample", "data.limit=8", "output=out", "trainer.progress=false"]
         monkeypatch.setattr("sys.argv", ["generate.py", *served, *words, "model.concurrency=1"])
         generate_command()

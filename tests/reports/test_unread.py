@@ -12,7 +12,7 @@ from evaluate import main as evaluate_command
 from figlang.commands.compare import main as compare_command
 from figlang.commands.report import main as report_command
 from tests.needing import needs
-from tests.stub_server import MODEL, Stub, serving
+from tests.stub_server import Stub, serving
 
 needs("openai", "needs the extra `served`")
 
@@ -46,7 +46,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
 def evaluate(call: Call, stub: Stub, *words: str) -> None:
     """Ask a stub about the sample of MiQA."""
     with serving(stub):
-        served = ["model=served", f"model.endpoint={stub.url}", f"model.name={MODEL}", "paths.cache=cache"]
+        served = [*stub.words, "paths.cache=cache"]
         call(evaluate_command, *served, *QUIET, "data=miqa_sample", *words)
 
 

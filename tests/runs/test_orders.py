@@ -11,7 +11,7 @@ from figlang.config import PromptConfig
 from figlang.runs.orders import as_asked
 from figlang.tasks import lettered
 from figlang.types import Item
-from tests.stub_server import MODEL, Stub, serving
+from tests.stub_server import Stub, serving
 
 ITEMS = tuple(
     Item(id=f"dev-{number}", group="dev-1", context=f"context {number}", options=("one", "two"), gold=gold)
@@ -40,7 +40,7 @@ def test_a_report_shows_what_was_asked(
     pytest.importorskip("openai", reason="needs the extra `served`")
     monkeypatch.chdir(tmp_path)
     with serving(Stub(completes=False, reply=lambda _: "A")) as stub:
-        served = ["model=served", f"model.endpoint={stub.url}", f"model.name={MODEL}", "paths.cache=cache"]
+        served = [*stub.words, "paths.cache=cache"]
         words = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1", "blind=false", "output=out"]
         monkeypatch.setattr(
             "sys.argv",

@@ -25,7 +25,7 @@ from figlang.tasks.questions import Questions
 from figlang.types import Item
 from tests import causal_models, masked_models
 from tests.running import run, train
-from tests.stub_server import MODEL, Stub, serving
+from tests.stub_server import Stub, serving
 
 TASK = '''
 """Idioms with four meanings each."""
@@ -282,7 +282,7 @@ def test_an_nli_network_is_asked_whether_the_idiom_entails_a_meaning(home: Path,
 
 def test_a_model_behind_an_endpoint_replies_by_letter(home: Path, folder: Path) -> None:
     with serving(Stub(reply=lambda message: "C")) as stub:
-        words = [f"model.endpoint={stub.url}", f"model.name={MODEL}", "model=served", "scoring=letter"]
+        words = [*stub.words, "scoring=letter"]
         ended = run(
             home,
             "evaluate.py",
@@ -320,9 +320,9 @@ def test_a_table_of_its_paper_is_reproduced(
     home: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(home)
-    words = [*data(folder), "table=idioms_table1", "model=served", "output=table1"]
+    words = [*data(folder), "table=idioms_table1", "output=table1"]
     with serving(Stub(reply=lambda message: "C")) as stub:
-        words += [f"model.endpoint={stub.url}", f"model.name={MODEL}", "scoring=letter"]
+        words += [*stub.words, "scoring=letter"]
         monkeypatch.setattr(sys, "argv", ["reproduce.py", *words])
         reproduce_command()
     assert "right" in capsys.readouterr().out

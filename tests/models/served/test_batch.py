@@ -22,7 +22,7 @@ QUIET = ["trainer=cpu", "trainer.progress=false", "trainer.threads=1", "blind=fa
 
 
 def run(monkeypatch: pytest.MonkeyPatch, stub: Stub, *words: str) -> None:
-    served = ["model=served", f"model.endpoint={stub.url}", f"model.name={MODEL}", "paths.cache=cache"]
+    served = [*stub.words, "paths.cache=cache"]
     monkeypatch.setattr("sys.argv", ["evaluate.py", *served, *QUIET, "output=out", *words])
     evaluate_command()
 

@@ -53,7 +53,7 @@ def test_a_dry_run_keeps_no_answer(
         (tmp_path / "t.csv").write_text(TEXTS)
         assert run(monkeypatch, "rate", "folder=ratings", "texts=[t.csv]", "scale=figqa") == 0
     with serving(Stub(completes=not chats)) as stub:
-        served = ["model=served", f"model.endpoint={stub.url}", f"model.name={MODEL}"]
+        served = stub.words
         # An earlier command has found out what the endpoint can do.
         assert run(monkeypatch, "generate", *served, "data=miqa_sample", "data.limit=1", "output=first") == 0
         sent, before = len(stub.requests), set(tmp_path.rglob("*"))

@@ -10,7 +10,7 @@ import pytest
 
 from figlang.commands.report import main as report
 from tests.running import run, train
-from tests.stub_server import MODEL, Stub, serving
+from tests.stub_server import Stub, serving
 from tests.tasks.own.written import FRASES, rows, write
 
 QUIET = ("trainer.progress=false",)
@@ -93,7 +93,7 @@ def test_examples_come_from_the_training_file(home: Path) -> None:
 
 def test_a_model_that_always_says_c_is_right_as_often_as_chance(home: Path) -> None:
     with serving(Stub(reply=lambda message: "C")) as stub:
-        served = [f"model.endpoint={stub.url}", f"model.name={MODEL}", "model=served", "scoring=letter"]
+        served = [*stub.words, "scoring=letter"]
         ended = run(
             home, "evaluate.py", "data=frases.jsonl", *served, "output=letters", "blind=false", *QUIET
         )
