@@ -15,6 +15,7 @@ from figlang.models.served.spans import lay, tokens_of
 from figlang.runs.recomputed import checked
 from figlang.scoring.requests import Request
 from figlang.types import Reply
+from tests.commands.served import metrics, run
 from tests.needing import needs
 from tests.reproducing import munch_generate as munch_generate_command
 from tests.stub_server import MODEL, Stub, serving
@@ -236,27 +237,6 @@ def test_one_token_alone_has_no_log_probability() -> None:
         tokens_of({"choices": [{"prompt_logprobs": [None]}]}, "Yes")
 
 
-QUIET = [
-    "trainer=cpu",
-    "trainer.progress=false",
-    "trainer.threads=1",
-    "model.retries=0",
-    "paths.cache=cache",
-    "output=out",
-]
-
-
-def run(command: Any, monkeypatch: pytest.MonkeyPatch, stub: Stub, *arguments: str) -> None:
-    served = ["model=served", f"model.endpoint={stub.url}", f"model.name={MODEL}"]
-    monkeypatch.setattr("sys.argv", ["evaluate.py", *served, *QUIET, *arguments])
-    command()
-
-
-def content(here: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((here / "out" / "metrics.json").read_text())
-    return found
-
-
 FIGQA = ["data=figqa_sample", "data.limit=6"]
 MIQA = ["data=miqa_sample", "data.limit=8", "prompt=miqa_qa"]
 
@@ -281,13 +261,13 @@ def test_a_likelihood_evaluation_ends_with_the_refused_items_as_ties(
     rows = [json.loads(line) for line in (tmp_path / "out" / "predictions.jsonl").read_text().splitlines()]
     assert [row["id"] for row in rows] == [row["id"] for row in whole]
     invalid = [row for row in rows if row["choice"] is None]
-    assert len(invalid) == content(tmp_path)["refused"]["items"] >= 1
+    assert len(invalid) == metrics(tmp_path)["refused"]["items"] >= 1
     assert all(set(row["scores"]) == {0.0} for row in invalid)
     assert [row for row in rows if row not in invalid] == [
         row for row in whole if row["id"] not in {one["id"] for one in invalid}
     ]
     assert "refused items" in shown
-    assert checked(tmp_path / "out" / "metrics.json")["metrics"] == content(tmp_path)["metrics"]
+    assert checked(tmp_path / "out" / "metrics.json")["metrics"] == metrics(tmp_path)["metrics"]
 
 
 def test_a_letter_evaluation_ends_with_the_refused_replies_as_invalid(
@@ -306,7 +286,7 @@ def test_a_letter_evaluation_ends_with_the_refused_replies_as_invalid(
     with serving(Stub(completes=False, fault=first)) as stub:
         run(evaluate_command, monkeypatch, stub, *FIGQA, "scoring=letter", "model.concurrency=1")
         assert len(seen) == 1
-    found = content(tmp_path)["replies"]
+    found = metrics(tmp_path)["replies"]
     assert (found["n"], found["refused"], round(12 * found["invalid"]["value"])) == (12, 1, 1)
     rows = [json.loads(line) for line in (tmp_path / "out" / "replies.jsonl").read_text().splitlines()]
     assert [row["letter"] for row in rows if row["refused"]] == [None]
