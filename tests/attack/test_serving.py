@@ -223,7 +223,7 @@ def test_two_servers_do_not_share_a_study(tmp_path: Path, study: Path) -> None:
 
 
 def test_an_answer_that_a_full_disk_does_not_take_is_refused_and_nothing_is_lost(
-    tmp_path: Path, study: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, study: Path
 ) -> None:
     home = Path(shutil.copytree(study, tmp_path / "home"))
     with served(["folder=s", "port=0"], home) as running:

@@ -248,9 +248,7 @@ def test_several_processes_are_refused(
     assert "model=served is asked by one process" in refused(capsys)
 
 
-def test_an_endpoint_that_learnt_more_is_probed_again(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_endpoint_that_learnt_more_is_probed_again(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(Stub(echo=False)) as stub:
         with pytest.raises(SystemExit):
             run(evaluate_command, monkeypatch, stub, "data.limit=2", "scoring=clean")

@@ -124,7 +124,7 @@ def test_replies_to_one_order_alone_and_one_word_for_everything_are_told(
 
 
 def test_a_network_gives_probabilities_and_says_that_nobody_rated(
-    run: Callable[..., Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    run: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = run("model=causal", "model.init=tiny", "name=tiny")
     rows = [json.loads(line) for line in (folder / "judges/tiny/ratings.jsonl").read_text().splitlines()]
@@ -185,7 +185,7 @@ def test_what_cannot_be_is_said_in_a_line(
 
 
 def test_ratings_of_other_settings_or_another_sheet_are_not_mixed(
-    run: Callable[..., Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    run: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = run("model=causal", "model.init=tiny", "name=tiny", "chrf=false")
     with pytest.raises(SystemExit):

@@ -47,9 +47,7 @@ def test_five_wordings_of_every_task(
     assert "range" in written
 
 
-def test_the_numbers_are_those_of_the_wordings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_numbers_are_those_of_the_wordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with serving(Stub(completes=False, reply=lambda text: "?" if "speaker" in text else "A")) as stub:
         words = ("data=figqa_sample", "protocol=letter", "wordings=[meaning,speaker]")

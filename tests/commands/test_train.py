@@ -337,7 +337,7 @@ def test_a_damaged_checkpoint_is_one_line_and_stays(tmp_path: Path) -> None:
     assert (tmp_path / "half" / "checkpoints" / "last.ckpt").read_text() == "junk"
 
 
-def test_help_names_groups_and_fields(tmp_path: Path) -> None:
+def test_help_names_groups_and_fields() -> None:
     result = subprocess.run(
         [sys.executable, ROOT / "train.py", "--help", "all"], capture_output=True, text=True, timeout=60
     )

@@ -276,9 +276,7 @@ def torch_network(tmp_path: Path) -> Any:
     return checkpoint.load(str(tmp_path / "run")).network
 
 
-def test_a_second_process_in_one_folder_refuses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Any
-) -> None:
+def test_a_second_process_in_one_folder_refuses(tmp_path: Path, train: Any) -> None:
     (tmp_path / "run").mkdir()
     with FileLock(tmp_path / "run" / ".lock"):
         code, said = train("run=run")

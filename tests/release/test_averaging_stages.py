@@ -16,7 +16,7 @@ from train import main as train_command
 
 
 def test_seeds_that_began_from_seeds_of_another_recipe_are_one_recipe(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     fast = ["debug=fast", "data.limit=8"]

@@ -74,7 +74,7 @@ def test_the_data_have_the_name_of_their_variable_and_the_root_none(tmp_path: Pa
     assert "/" not in portable.places(run, "/")
 
 
-def test_a_card_has_no_path_of_this_machine(tmp_path: Path) -> None:
+def test_a_card_has_no_path_of_this_machine() -> None:
     base = "/home/me/my models/base"
     content = document({}) | {
         "signature": f"data:x|base:{base}|n:3",

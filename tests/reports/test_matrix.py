@@ -157,7 +157,7 @@ def crowded() -> Matrix:
     )
 
 
-def test_a_gain_stands_below_its_accuracy_in_the_same_column(tmp_path: Path) -> None:
+def test_a_gain_stands_below_its_accuracy_in_the_same_column() -> None:
     (first, *others) = matrix.shown(crowded())
     assert first.name == "accuracy_and_gain"
     assert {table.name for table in others} == {"blind"}

@@ -101,7 +101,7 @@ def test_log_probabilities_are_those_of_transformers(folder: Path, vllm: Any) ->
     assert len(read) == len(texts), "equal strings are read once"
 
 
-def test_the_signature_names_the_engine_and_the_weights(folder: Path, tmp_path: Path) -> None:
+def test_the_signature_names_the_engine_and_the_weights(folder: Path) -> None:
     facts = origin(opened(asked(folder)))
     assert facts["engine"] == "vllm-0.0.1"
     assert facts["precision"] == "float32"

@@ -50,10 +50,7 @@ def test_training_on_paraphrases(
 
 
 def test_what_was_trained_on_is_not_evaluated_on_by_another_draw(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fixed = ["data.root=package:figlang/samples", "trainer=cpu", "trainer.progress=false"]
     drawn = ["data=munch_paraphrase", "data.seed=1", "data.held_out=0.5"]
