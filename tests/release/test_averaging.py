@@ -19,7 +19,7 @@ from figlang.config import AverageConfig
 from figlang.errors import FiglangError
 from figlang.release import averaging
 from tests import masked_models
-from tests.release.calls import call
+from tests.calls import call
 from train import main as train_command
 
 A, B = "base_model.model.query.lora_A.weight", "base_model.model.query.lora_B.weight"

@@ -9,8 +9,8 @@ from safetensors.torch import load_file
 
 from figlang.commands.average import main as average_command
 from figlang.commands.release import main as release_command
+from tests.calls import call
 from tests.documents import metrics_of
-from tests.release.calls import call
 from train import main as train_command
 
 CAUSAL = ["debug=fast", "model=gpt2", "data.limit=8", "method.direction=both", "method.lr=0.01"]

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 from evaluate import main as evaluate_command
 from figlang.commands.average import main as average_command
 from figlang.runs import systems
-from tests.release.calls import call
+from tests.calls import call
 from train import main as train_command
 
 

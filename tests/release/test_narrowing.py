@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from figlang.commands.average import main as average_command
 from figlang.config import ModelConfig
 from figlang.models import checkpoint, networks
-from tests.release.calls import call
+from tests.calls import call
 from tests.running import train
 from train import main as train_command
 

@@ -21,7 +21,7 @@ from figlang.statistics.comparison import compare
 from figlang.statistics.metrics import measure
 from figlang.tasks import registry as data
 from tests import cards
-from tests.release.calls import call
+from tests.calls import call
 from train import main as train_command
 
 TINY = ["debug=fast", "trainer.precision=32-true", "peft=lora", "peft.r=2"]

@@ -1,13 +1,14 @@
 """MUNCH's choice between paraphrases, by tiny random networks: evaluated, and trained on."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from evaluate import main as evaluate_command
 from figlang.runs.predictions import read_predictions
+from tests.calls import call
+from tests.documents import metrics_of
 from tests.reproducing import Run
 from tests.tasks.munch.commands import SAMPLE
 from train import main as train_command
@@ -34,16 +35,9 @@ def test_a_causal_model_chooses_between_paraphrases(run: Run, tmp_path: Path) ->
 def test_training_on_paraphrases(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overrides: list[str]
 ) -> None:
-    fixed = [
-        "debug=fast",
-        "data=munch_paraphrase",
-        "trainer=cpu",
-        "trainer.progress=false",
-        f"run={tmp_path}/run",
-    ]
-    monkeypatch.setattr(sys, "argv", ["train.py", *fixed, *overrides])
-    train_command()
-    content = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    fixed = ["debug=fast", "data=munch_paraphrase", f"run={tmp_path}/run"]
+    call(monkeypatch, train_command, *fixed, *overrides)
+    content = metrics_of(tmp_path / "run")
     assert content["data_name"] == "munch_paraphrase_sample"
     assert "pair_accuracy" not in content["metrics"]
     assert {"genre", "pos"} <= content["metrics"]["accuracy_by"].keys()
@@ -52,29 +46,20 @@ def test_training_on_paraphrases(
 def test_what_was_trained_on_is_not_evaluated_on_by_another_draw(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fixed = ["data.root=package:figlang/samples", "trainer=cpu", "trainer.progress=false"]
-    drawn = ["data=munch_paraphrase", "data.seed=1", "data.held_out=0.5"]
-    trained = [
-        "model.init=tiny",
-        "model.max_length=64",
-        "method.epochs=1",
-        "also=[munch_paraphrase]",
-        f"run={tmp_path}/run",
-    ]
-    monkeypatch.setattr(sys, "argv", ["train.py", *fixed, *drawn, *trained])
-    train_command()
+    root, drawn = "data.root=package:figlang/samples", ["data.seed=1", "data.held_out=0.5"]
+    data = ["data=munch_paraphrase", root]
+    trained = ["model.init=tiny", "model.max_length=64", "method.epochs=1", "also=[munch_paraphrase]"]
+    call(monkeypatch, train_command, *data, *drawn, *trained, f"run={tmp_path}/run")
     (beside,) = (tmp_path / "run" / "evaluations").iterdir()
     assert (beside / "predictions.jsonl").read_bytes() == (
         tmp_path / "run" / "predictions.jsonl"
     ).read_bytes()
 
     asked = [f"checkpoint={tmp_path}/run", f"output={tmp_path}/out"]
-    monkeypatch.setattr(sys, "argv", ["evaluate.py", *fixed, "data=munch_paraphrase", *asked])
     with pytest.raises(SystemExit):
-        evaluate_command()
+        call(monkeypatch, evaluate_command, *data, *asked)
     assert "was trained on MUNCH with data.seed=1 data.held_out=0.5; give both" in capsys.readouterr().err
-    monkeypatch.setattr(sys, "argv", ["evaluate.py", *fixed, *drawn, *asked])
-    evaluate_command()
+    call(monkeypatch, evaluate_command, *data, *drawn, *asked)
     assert (tmp_path / "out" / "predictions.jsonl").read_bytes() == (
         tmp_path / "run" / "predictions.jsonl"
     ).read_bytes()
@@ -83,17 +68,9 @@ def test_what_was_trained_on_is_not_evaluated_on_by_another_draw(
 def test_there_are_no_pairs_to_train_backward(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = [
-        "debug=fast",
-        "data=munch_paraphrase",
-        "model=smollm2",
-        "method.direction=both",
-        "trainer=cpu",
-        f"run={tmp_path}/run",
-    ]
-    monkeypatch.setattr(sys, "argv", ["train.py", *given])
+    given = ["debug=fast", "data=munch_paraphrase", "model=smollm2", "method.direction=both"]
     with pytest.raises(SystemExit):
-        train_command()
+        call(monkeypatch, train_command, *given, f"run={tmp_path}/run")
     assert (
         "munch_paraphrase_sample has no pairs of metaphors to choose from backward" in capsys.readouterr().err
     )
@@ -105,27 +82,19 @@ def test_sentences_that_are_too_long_are_counted_and_may_be_read_whole(
     caplog: pytest.LogCaptureFixture,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    fixed = ["data=munch_paraphrase", *SAMPLE, "trainer=cpu", "trainer.progress=false"]
-    small = [
-        "model.max_length=16",
-        "method.epochs=1",
-        f"run={tmp_path}/run",
-        "method.format=pair",
-        "model.init=tiny",
-    ]
-    monkeypatch.setattr(sys, "argv", ["train.py", *fixed, *small])
-    train_command()
+    data = ["data=munch_paraphrase", *SAMPLE]
+    small = ["model.max_length=16", "method.epochs=1", "method.format=pair", "model.init=tiny"]
+    call(monkeypatch, train_command, *data, *small, f"run={tmp_path}/run")
     checkpoint = [f"checkpoint={tmp_path}/run", f"output={tmp_path}/out", "overwrite=true"]
     for length, truncated in ((None, True), (32, True), (33, None)):
         caplog.clear()
-        given = [] if length is None else [f"max_length={length}"]
-        monkeypatch.setattr(sys, "argv", ["evaluate.py", *fixed, *checkpoint, *given])
+        given = [*data, *checkpoint, *([] if length is None else [f"max_length={length}"])]
         if truncated is None:
             with pytest.raises(SystemExit):
-                evaluate_command()
+                call(monkeypatch, evaluate_command, *given)
             assert "max_length=33 is more than the 32 tokens" in capsys.readouterr().err
         else:
-            evaluate_command()
+            call(monkeypatch, evaluate_command, *given)
             assert f"were truncated to max_length={length or 16} tokens" in caplog.text
             assert (
                 f"max_length:{length or 16}"
