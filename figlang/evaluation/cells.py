@@ -27,7 +27,7 @@ class Filling(ABC):
     """The cells of a grid while they are filled."""
 
     needed: ClassVar[str | None] = None
-    """The ability that a served model needs, as in `checkpoint.named_by`."""
+    """The ability that a served model needs, as in `checkpoint.model_of`."""
     kinds: ClassVar[tuple[str, ...]]
     """The folders that hold the files of a cell."""
     why_not_blind: ClassVar[str | None] = None

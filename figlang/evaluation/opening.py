@@ -33,7 +33,7 @@ def opened(config: EvaluateConfig, needed: str | None = None) -> tuple[Split, Op
 
     Args:
         config: The options of the command.
-        needed: The ability that a served model needs, as in `checkpoint.named_by`.
+        needed: The ability that a served model needs, as in `checkpoint.model_of`.
 
     Returns:
         The split with its notes logged, and the model on its device.
@@ -88,8 +88,8 @@ def model(config: EvaluateConfig, needed: str | None = None, kept: Sequence[Load
 
     Args:
         config: The options of the command.
-        needed: The ability that a served model needs, as in `checkpoint.named_by`.
-        kept: The same model as it was opened before, as in `checkpoint.named_by`.
+        needed: The ability that a served model needs, as in `checkpoint.model_of`.
+        kept: The same model as it was opened before, as in `checkpoint.model_of`.
 
     Returns:
         The opened network, or a connection to the served model.
@@ -105,7 +105,7 @@ def model(config: EvaluateConfig, needed: str | None = None, kept: Sequence[Load
         loaded = _open(config, needed)
     else:
         _opened.clear()
-        loaded = checkpoint.named_by(config, needed, kept)
+        loaded = checkpoint.model_of(config, needed, kept)
     if isinstance(loaded, Loaded):
         layout.place(loaded.network, runtime.device(config.trainer))
     return loaded
@@ -146,7 +146,7 @@ def _open(config: EvaluateConfig, needed: str | None) -> Loaded | Served:
     if key not in _opened:
         _opened.clear()  # before another model is opened: two may be more than the memory holds
     before = _opened.setdefault(key, [])
-    loaded = checkpoint.named_by(config, needed, before)
+    loaded = checkpoint.model_of(config, needed, before)
     if isinstance(loaded, Loaded):
         before.append(loaded)
     return loaded

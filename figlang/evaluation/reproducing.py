@@ -124,7 +124,7 @@ def _write(
 
 def _embeddings(config: ReproduceConfig) -> Embeddings:
     """The input embeddings of the command's model."""
-    loaded = checkpoint.local(checkpoint.named_by(config))
+    loaded = checkpoint.local(checkpoint.model_of(config))
     matrix = loaded.network.get_input_embeddings().weight.detach().float().numpy()
 
     def pieces(text: str) -> list[int]:

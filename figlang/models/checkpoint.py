@@ -188,7 +188,7 @@ def _again(kept: Sequence[Loaded], format: Format) -> Loaded | None:
     return next((one for one in kept if one.manifest.input_format.network is format.network), None)
 
 
-def named_by(
+def model_of(
     config: EvaluateConfig, needed: str | None = None, kept: Sequence[Loaded] = ()
 ) -> Loaded | Served:
     """The model of an evaluation: its checkpoint, or its `model=` as it comes.
@@ -251,7 +251,7 @@ def pretrained(
         model: The options of the model.
         scoring: The scoring; None for the default of its kind.
         cache: Folder for converted files.
-        kept: As for `named_by`.
+        kept: As for `model_of`.
 
     Raises:
         FiglangError: If the scoring needs another kind of network.

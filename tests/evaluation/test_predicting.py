@@ -74,7 +74,7 @@ def evaluated(
     split = Split(name="own", source="own.csv", sha256="0" * 64, items=items, task=task)
     try:
         asked = config(settings)
-        loaded = checkpoint.named_by(asked)
+        loaded = checkpoint.model_of(asked)
         other = items is QUESTIONS and asked.prompt.k
         pool = Pool(items, "other rows") if other else prompting.pool(asked.prompt, asked.data, asked.paths)
         how = predicting.How(
