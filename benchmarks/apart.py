@@ -23,8 +23,7 @@ import torch
 
 import figlang
 from benchmarks.command import in_one_line, write_rows
-from figlang.config import ModelConfig, PeftConfig, ScoringConfig
-from figlang.config.groups import PathsConfig
+from figlang.config import ModelConfig, PathsConfig, PeftConfig, ScoringConfig
 from figlang.models import checkpoint, lora, networks, weights
 from figlang.training import throughput
 

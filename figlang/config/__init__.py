@@ -4,20 +4,15 @@ Every field has a sentence, which `--help` prints. Values enter through `figlang
 """
 
 from figlang.config.data import DataConfig, settings_of_data
-from figlang.config.groups import (
-    ColumnsConfig,
-    LoggerConfig,
-    MethodConfig,
-    ModelConfig,
-    NliConfig,
-    PathsConfig,
-    PeftConfig,
-    PromptConfig,
-    ProtocolConfig,
-    SamplingConfig,
-    ScoringConfig,
-    TrainerConfig,
-)
+from figlang.config.groups.columns import ColumnsConfig
+from figlang.config.groups.method import MethodConfig
+from figlang.config.groups.model import ModelConfig
+from figlang.config.groups.peft import PeftConfig
+from figlang.config.groups.prompt import PromptConfig
+from figlang.config.groups.protocol import ProtocolConfig
+from figlang.config.groups.sampling import SamplingConfig
+from figlang.config.groups.scoring import NliConfig, ScoringConfig
+from figlang.config.groups.trainer import LoggerConfig, PathsConfig, TrainerConfig
 from figlang.config.verbs.average import AverageConfig
 from figlang.config.verbs.combine import CombineConfig
 from figlang.config.verbs.compare import CompareConfig

@@ -8,7 +8,7 @@ from pathlib import Path
 from figlang.config import idle, placing
 from figlang.config.data import DataConfig
 from figlang.config.given import Given
-from figlang.config.groups import ModelConfig
+from figlang.config.groups.model import ModelConfig
 from figlang.config.presets import bundled
 from figlang.config.section import plain
 from figlang.config.verbs.evaluate import EvaluateConfig

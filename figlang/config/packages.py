@@ -4,7 +4,8 @@ import importlib.util
 from importlib import import_module
 from typing import Any
 
-from figlang.config.groups import MethodConfig, ModelConfig
+from figlang.config.groups.method import MethodConfig
+from figlang.config.groups.model import ModelConfig
 from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.config.verbs.train import TrainConfig
 from figlang.errors import FiglangError

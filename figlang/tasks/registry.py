@@ -7,8 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from figlang.config import DataConfig, PathsConfig
-from figlang.config.groups import ColumnsConfig
+from figlang.config import ColumnsConfig, DataConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.machine.importing import uncollected
 from figlang.tasks import folds, limits, mix, outside, recombined

@@ -16,8 +16,7 @@ import torch
 from rich.console import Console
 
 from figlang.commands.compare import main as compare_command
-from figlang.config import PromptConfig, ReportConfig, ScoringConfig
-from figlang.config.groups import ModelConfig
+from figlang.config import ModelConfig, PromptConfig, ReportConfig, ScoringConfig
 from figlang.evaluation.predicting import How, predict
 from figlang.evaluation.processes import Processes
 from figlang.models import networks

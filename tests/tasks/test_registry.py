@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from figlang.config import DataConfig, PathsConfig
-from figlang.config.groups import ColumnsConfig
+from figlang.config import ColumnsConfig, DataConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.tasks.registry import check, for_training, load
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from math import isclose
 
-from figlang.config.groups import PathsConfig, TrainerConfig
+from figlang.config.groups.trainer import PathsConfig, TrainerConfig
 from figlang.config.section import COUNT, RUNS, SHARE, Command, Range, option, words
 from figlang.errors import FiglangError
 from figlang.text.amounts import counted

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from figlang.config.groups import MethodConfig, ModelConfig, PathsConfig, TrainerConfig
+from figlang.config.groups.method import MethodConfig
+from figlang.config.groups.model import ModelConfig
+from figlang.config.groups.trainer import PathsConfig, TrainerConfig
 from figlang.config.section import COUNT, NUMBER, SEED, Command, Range, option, words
 from figlang.errors import FiglangError
 

@@ -4,16 +4,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from figlang.config.data import DataConfig
-from figlang.config.groups import (
-    MethodConfig,
-    ModelConfig,
-    NliConfig,
-    PathsConfig,
-    PromptConfig,
-    ProtocolConfig,
-    ScoringConfig,
-    TrainerConfig,
-)
+from figlang.config.groups.method import MethodConfig
+from figlang.config.groups.model import ModelConfig
+from figlang.config.groups.prompt import PromptConfig
+from figlang.config.groups.protocol import ProtocolConfig
+from figlang.config.groups.scoring import NliConfig, ScoringConfig
+from figlang.config.groups.trainer import PathsConfig, TrainerConfig
 from figlang.config.section import BLIND, COUNT, SEED, TOKENS, Command, option
 from figlang.errors import FiglangError
 

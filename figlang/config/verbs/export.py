@@ -3,7 +3,9 @@
 from dataclasses import dataclass, field
 
 from figlang.config.data import DataConfig
-from figlang.config.groups import PathsConfig, PromptConfig, ScoringConfig
+from figlang.config.groups.prompt import PromptConfig
+from figlang.config.groups.scoring import ScoringConfig
+from figlang.config.groups.trainer import PathsConfig
 from figlang.config.section import SEED, Command, option
 
 TOOLS = ("lm_eval", "inspect")

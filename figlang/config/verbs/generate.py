@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from figlang.config.groups import SamplingConfig
+from figlang.config.groups.sampling import SamplingConfig
 from figlang.config.section import NUMBER, option, words
 from figlang.config.verbs.evaluate import EvaluateConfig
 from figlang.errors import FiglangError

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 
 from figlang.config.data import DataConfig
-from figlang.config.groups import ModelConfig, PathsConfig, TrainerConfig
+from figlang.config.groups.model import ModelConfig
+from figlang.config.groups.trainer import PathsConfig, TrainerConfig
 from figlang.config.section import Command, option
 from figlang.errors import FiglangError
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from figlang.config.data import DataConfig
-from figlang.config.groups import PathsConfig
+from figlang.config.groups.trainer import PathsConfig
 from figlang.config.section import COUNT, NUMBER, SEED, Command, Range, option, words
 from figlang.errors import FiglangError
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from figlang.config.groups import PathsConfig, TrainerConfig
+from figlang.config.groups.trainer import PathsConfig, TrainerConfig
 from figlang.config.presets import DEFAULTS
 from figlang.config.section import COUNT, POSITIVE, Command, option, words
 from figlang.config.verbs.contamination import AGAINST

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from figlang.config.data import DataConfig
-from figlang.config.groups import PathsConfig
+from figlang.config.groups.trainer import PathsConfig
 from figlang.config.section import JOIN, RENAME, RUNS, Command, option, words
 from figlang.errors import FiglangError
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from figlang.config.groups import PathsConfig
+from figlang.config.groups.trainer import PathsConfig
 from figlang.config.section import Command, option
 
 

@@ -4,16 +4,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from figlang.config.data import DataConfig
-from figlang.config.groups import (
-    LoggerConfig,
-    MethodConfig,
-    ModelConfig,
-    NliConfig,
-    PathsConfig,
-    PeftConfig,
-    ScoringConfig,
-    TrainerConfig,
-)
+from figlang.config.groups.method import MethodConfig
+from figlang.config.groups.model import ModelConfig
+from figlang.config.groups.peft import PeftConfig
+from figlang.config.groups.scoring import NliConfig, ScoringConfig
+from figlang.config.groups.trainer import LoggerConfig, PathsConfig, TrainerConfig
 from figlang.config.section import BLIND, SEED, Command, option, words
 from figlang.errors import FiglangError
 
