@@ -18,7 +18,7 @@ from figlang.files.sources import data_file, local_path, sha256
 from figlang.tasks.figqa import rows
 from figlang.text.amounts import counted
 from figlang.text.tidying import same
-from figlang.types import Item, Split
+from figlang.types import Split
 
 UPSTREAM = "https://raw.githubusercontent.com/nightingal3/Fig-QA/HEAD/data"
 COMMONSENSE = {"obj": "objects", "vis": "visual", "soc": "social", "cul": "cultural"}
@@ -120,11 +120,11 @@ def _with_commonsense(split: Split, path: Path, strict: bool) -> Split:
             f"{path}: not the rows of {split.source}; both files must come from the same release"
         )
     items = tuple(
-        Item(item.id, item.group, item.context, item.options, item.gold, {"commonsense": categories})
+        replace(item, attributes={"commonsense": categories})
         for item, (_, row) in zip(split.items, annotated, strict=True)
         for categories in [tuple(full for short, full in COMMONSENSE.items() if row[short].strip() == "1")]
     )
-    return Split(split.name, items, split.source, split.sha256, (*split.notes, *problems.found))
+    return replace(split, items=items, notes=(*split.notes, *problems.found))
 
 
 def with_labels(split: Split, path: Path, strict: bool = False) -> Split:
