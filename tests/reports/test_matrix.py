@@ -221,20 +221,12 @@ def test_sources_of_one_name_have_folders_of_their_own(
     assert len({place(each.config) for each in revised}) == 2
 
 
-def test_another_size_is_not_reported_under_a_presets_name() -> None:
-    words = ["checkpoint=runs/a", "data=figqa_medium", "data.size=medium,large"]
-    assert [each.config.data.name for each in combinations("evaluate", EvaluateConfig, words)] == [
-        "figqa_medium",
-        "figqa_medium-large",
-    ]
-
-
-def test_a_size_under_a_name_of_its_own_needs_no_preset() -> None:
-    words = ["checkpoint=runs/a", "data=figqa_medium", "data.size=medium,large", "data.name=mine"]
-    assert [each.config.data.name for each in combinations("evaluate", EvaluateConfig, words)] == [
-        "mine",
-        "mine",
-    ]
+@pytest.mark.parametrize(
+    ("named", "names"), [([], ["figqa_medium", "figqa_medium-large"]), (["data.name=mine"], ["mine", "mine"])]
+)
+def test_another_size_is_not_reported_under_a_presets_name(named: list[str], names: list[str]) -> None:
+    words = ["checkpoint=runs/a", "data=figqa_medium", "data.size=medium,large", *named]
+    assert [each.config.data.name for each in combinations("evaluate", EvaluateConfig, words)] == names
 
 
 def test_a_list_is_one_value() -> None:
