@@ -29,20 +29,17 @@ def test_a_guess_reads_what_names_read(gold: str, tmp_path: Path) -> None:
     assert "guessed" in " ".join(guessed.notes)
 
 
-def test_the_context_is_the_sentence_and_not_the_idiom_in_it(tmp_path: Path) -> None:
-    """The column `idiom` was the context, and the sentence was not read."""
-    content = [{**row, "idiom": f"modismo {number}"} for number, row in enumerate(rows())]
+@pytest.mark.parametrize(
+    ("column", "value", "noted"), [("idiom", "modismo {}", True), ("question", "¿Qué significa?", False)]
+)
+def test_the_context_is_the_sentence_and_not_its_idiom_or_one_question(
+    column: str, value: str, noted: bool, tmp_path: Path
+) -> None:
+    content = [{**row, column: value.format(number)} for number, row in enumerate(rows())]
     loaded = load(write(tmp_path / "frases.csv", content))
     assert [item.context for item in loaded.items] == [frase for frase, *_ in FRASES]
-    assert "idiom may be the context as well, and is not read" in " ".join(loaded.notes)
-
-
-def test_a_question_that_is_always_the_same_is_not_the_context(tmp_path: Path) -> None:
-    """All items had the context `¿Qué significa?`, and were one cluster."""
-    content = [{**row, "question": "¿Qué significa?"} for row in rows()]
-    loaded = load(write(tmp_path / "frases.csv", content))
-    assert [item.context for item in loaded.items] == [frase for frase, *_ in FRASES]
-    assert "as well" not in " ".join(loaded.notes)
+    assert (f"{column} may be the context as well, and is not read" in " ".join(loaded.notes)) == noted
+    assert ("as well" in " ".join(loaded.notes)) == noted
 
 
 def test_the_order_of_columns_changes_nothing(tmp_path: Path) -> None:
