@@ -192,30 +192,15 @@ def _quoted(plain: str) -> str:
 
 def apart(places: Sequence[float], distance: float) -> list[float]:
     """Move places of labels at least `distance` apart, in their order, as near to `places` as possible."""
-    order = sorted(range(len(places)), key=lambda index: places[index])
-    # Labels that touch form a block. It is centred on the mean of the places that its members want.
-    blocks: list[list[int]] = []
-    for index in order:
-        blocks.append([index])
-        while (
-            len(blocks) > 1
-            and _lower(blocks[-1], places, distance) < _upper(blocks[-2], places, distance) + distance
-        ):
-            last = blocks.pop()
-            blocks[-1] += last
-    moved = [0.0] * len(places)
-    for block in blocks:
-        for rank, index in enumerate(block):
-            moved[index] = _lower(block, places, distance) + rank * distance
-    return moved
+    import numpy as np
+    from scipy.optimize import isotonic_regression
 
-
-def _lower(block: Sequence[int], places: Sequence[float], distance: float) -> float:
-    return sum(places[index] for index in block) / len(block) - (len(block) - 1) / 2 * distance
-
-
-def _upper(block: Sequence[int], places: Sequence[float], distance: float) -> float:
-    return _lower(block, places, distance) + (len(block) - 1) * distance
+    order = np.argsort(places, kind="stable")
+    # Less these shifts, the places need only be in order.
+    shifts = distance * np.arange(len(places))
+    moved = np.empty(len(places))
+    moved[order] = isotonic_regression(np.asarray(places)[order] - shifts).x + shifts
+    return list(moved.tolist())
 
 
 def label_ends(axes: Any, ends: Sequence[tuple[float, float, str, str]]) -> None:
