@@ -74,14 +74,12 @@ def intraclass(ratings_IK: Ratings) -> Intraclass | None:
 
 
 def _connected(given_IK: NDArray[np.bool_]) -> bool:
-    """Whether a chain of ratings leads from every rater to every other one."""
-    reached_K = np.arange(given_IK.shape[1]) == 0
-    while True:
-        items_I = given_IK[:, reached_K].any(1)
-        more_K = given_IK[items_I].any(0)
-        if (more_K == reached_K).all():
-            return bool(reached_K.all())
-        reached_K = more_K
+    """Whether a chain of ratings leads from every item and rater to every other one."""
+    from scipy.sparse import block_array, csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    given = csr_array(given_IK)
+    return bool(connected_components(block_array([[None, given], [given.T, None]]))[0] == 1)
 
 
 def _within(scores_IK: Ratings, given_IK: NDArray[np.bool_]) -> float:
