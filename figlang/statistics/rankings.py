@@ -57,11 +57,11 @@ def measure(rows: Sequence[Ranking], max_rank: int | None = None) -> dict[str, A
         max_rank: Ranks are known only up to this one; greater depths are left out. None if all are known.
     """
     known = [depth for depth in DEPTHS if max_rank is None or depth <= max_rank]
-    estimates = {"mrr": _mean(rows, reciprocal)}
+    estimates = {"mrr": _ratio(rows, reciprocal)}
     for depth in known:
-        estimates[f"hit@{depth}"] = _mean(rows, partial(_hit, depth=depth))
+        estimates[f"hit@{depth}"] = _ratio(rows, partial(_hit, depth=depth))
     for depth in known:
-        estimates[f"recall@{depth}"] = _mean(rows, partial(_recall, depth=depth))
+        estimates[f"recall@{depth}"] = _ratio(rows, partial(_recall, depth=depth))
     for depth in known:
         estimates[f"micro_recall@{depth}"] = _ratio(
             rows, partial(within, depth=depth), lambda row: len(row.ranks)
@@ -85,12 +85,8 @@ def cases(rows: Sequence[Ranking]) -> list[Case]:
     return [Case(row.group, row.best == 1, row.attributes) for row in rows]
 
 
-def _mean(rows: Sequence[Ranking], value: Callable[[Ranking], float]) -> Estimate:
-    return _ratio(rows, value, lambda _: 1)
-
-
 def _ratio(
-    rows: Sequence[Ranking], value: Callable[[Ranking], float], size: Callable[[Ranking], int]
+    rows: Sequence[Ranking], value: Callable[[Ranking], float], size: Callable[[Ranking], int] = lambda _: 1
 ) -> Estimate:
     sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for row in rows:
