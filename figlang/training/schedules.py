@@ -3,6 +3,7 @@
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import (
+    get_constant_schedule,
     get_constant_schedule_with_warmup,
     get_cosine_schedule_with_warmup,
     get_wsd_schedule,
@@ -24,7 +25,7 @@ def schedule(method: MethodConfig, optimizer: Optimizer, steps: int) -> LambdaLR
     """
     rising = int(steps * method.warmup)
     if method.optimizer == "schedule_free":  # it has its own warm-up
-        return LambdaLR(optimizer, _one)
+        return get_constant_schedule(optimizer)  # type: ignore[no-any-return]
     if method.schedule == "cosine":
         return get_cosine_schedule_with_warmup(optimizer, rising, steps)  # type: ignore[no-any-return]
     if method.schedule == "constant":
@@ -33,10 +34,6 @@ def schedule(method: MethodConfig, optimizer: Optimizer, steps: int) -> LambdaLR
         falling = int(steps * method.decay)
         return get_wsd_schedule(optimizer, rising, falling, num_training_steps=steps)  # type: ignore[no-any-return]
     return LambdaLR(optimizer, lambda step: lr_factor(step, steps, method.warmup))
-
-
-def _one(_: int) -> float:
-    return 1.0
 
 
 def lr_factor(step: int, steps: int, warmup: float) -> float:
