@@ -3,6 +3,7 @@
 A measure of text decides what fits. So the same code serves paper and terminal.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from figlang.tables.cells import Cell, Mean
 from figlang.tables.table import Table
 
 Measure = Callable[[str], float]
-BREAKS = (" ", "/", ",", "_", "-", "=", ">")  # a line of a text may end after these
+BREAK = re.compile("(?<=[ /,_=>-])")  # a line of a text may end here
 
 
 @dataclass(frozen=True)
@@ -143,12 +144,7 @@ def stacked(cell: Cell, text: str, below: bool) -> list[str]:
 
 def parts(text: str) -> list[str]:
     """The parts of a text that may each have a line of their own."""
-    made = [""]
-    for letter in text:
-        made[-1] += letter
-        if letter in BREAKS:
-            made.append("")
-    return [part for part in made if part]
+    return [part for part in BREAK.split(text) if part]
 
 
 def wrapped(text: str, room: float, measure: Measure) -> list[str]:
