@@ -93,7 +93,8 @@ def export(
     """Write an export; adapters are written as adapters. The folder gets its name only when it is complete.
 
     Args:
-        network: The network, with its `tokenizer`.
+        network: The network.
+        tokenizer: Its tokenizer.
         manifest: What it needs besides its weights.
         folder: The folder to write.
         card: The text of README.md, if there is to be one.
