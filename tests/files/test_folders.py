@@ -231,7 +231,6 @@ def test_nothing_is_written_or_deleted_outside(tmp_path: Path) -> None:
 )
 def test_any_name_becomes_the_name_of_one_file(name: str) -> None:
     assert slug(name) != slug(f"{name} ")
-    assert slug(name) == slug(name)
     assert 0 < len(slug(name)) <= 120
     assert not set(slug(name)) & set('/\\\n"$ ')
     assert not slug(name).startswith(".")
