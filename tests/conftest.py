@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,21 @@ def _intervals() -> Iterator[None]:
     that each is reckoned there."""
     with once.reckoned():
         yield
+
+
+@pytest.fixture
+def vllm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The stand-in as `vllm`; the engines that it opened are in `vllm.LLM.opened`."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "vllm"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(str(Path(__file__).parent / "standins"))
+    # An engine sets it, and no test keeps it.
+    monkeypatch.setenv("VLLM_WORKER_MULTIPROCESSING_METHOD", "spawn")
+    import vllm
+
+    yield vllm
+    for name in [name for name in sys.modules if name.partition(".")[0] == "vllm"]:
+        del sys.modules[name]
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,7 @@ from figlang.scoring.flat import Tokens
 from tests import causal_models
 from tests.attack.attacker import RAN
 
-STANDINS = Path(__file__).parents[1] / "standins"
-
-
-@pytest.fixture(autouse=True)
-def vllm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The stand-in as `vllm`."""
-    monkeypatch.syspath_prepend(str(STANDINS))
-    import vllm
-
-    yield vllm
-    for name in [name for name in sys.modules if name.partition(".")[0] == "vllm"]:
-        del sys.modules[name]
+pytestmark = pytest.mark.usefixtures("vllm")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,24 +24,9 @@ from figlang.scoring.requests import Request
 from tests import causal_models
 from tests.models.test_lora import trained
 
-STANDINS = Path(__file__).parents[2] / "standins"
+pytestmark = pytest.mark.usefixtures("vllm")
+
 CHAT = "{% for message in messages %}<s>{{ message['content'] }}</s>{% endfor %}"
-
-
-@pytest.fixture(autouse=True)
-def vllm(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The stand-in as `vllm`; the engines that it opened are in `vllm.LLM.opened`."""
-    before = {name for name in sys.modules if name.partition(".")[0] == "vllm"}
-    for name in before:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.syspath_prepend(str(STANDINS))
-    # An engine sets it, and no test keeps it.
-    monkeypatch.setenv("VLLM_WORKER_MULTIPROCESSING_METHOD", "spawn")
-    import vllm
-
-    yield vllm
-    for name in [name for name in sys.modules if name.partition(".")[0] == "vllm"]:
-        del sys.modules[name]
 
 
 @pytest.fixture
