@@ -17,7 +17,7 @@ from figlang.scoring import choices
 from figlang.statistics import metrics
 from figlang.tasks.miqa.prompts import PROMPTS
 from figlang.tasks.miqa.table3 import Table3, Table3Config
-from tests.reproducing import Run, runner
+from tests.reproducing import Run, mistake, runner
 from tests.reproducing import miqa_table3 as table_command
 
 TINY = [
@@ -80,13 +80,7 @@ def test_another_normalisation_is_in_the_signature(run: Run) -> None:
 def test_a_mistake_is_one_line(
     run: Run, overrides: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
-        run(evaluate_command, *overrides)
-    assert ended.value.code == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.startswith("error: ")
-    assert error.count("\n") == 1
+    assert message in mistake(capsys, run, evaluate_command, *overrides)
 
 
 def test_the_table_of_all_prompts(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -236,7 +230,4 @@ def test_the_table_takes_the_scorings_of_an_answer_only(name: str) -> None:
 def test_a_table_that_cannot_be_made_is_one_line(
     run: Run, overrides: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
-        run(table_command, *overrides.split())
-    assert ended.value.code == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    mistake(capsys, run, table_command, *overrides.split())

@@ -19,7 +19,7 @@ from figlang.tasks.munch.generation import GenerationConfig
 from figlang.types import Marked
 from tests import causal_models, masked_models
 from tests.conftest import published
-from tests.reproducing import Run, runner
+from tests.reproducing import Run, mistake, runner
 from tests.reproducing import munch_figures as figures_command
 from tests.reproducing import munch_generate as generate_command
 
@@ -245,12 +245,7 @@ def test_a_mistake_is_one_line(
     run: Run, causal_folder: Path, overrides: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own = [] if "model=minilm" in overrides else ["model=causal", f"model.name_or_path={causal_folder}"]
-    with pytest.raises(SystemExit) as ended:
-        run(generate_command, "data.limit=2", *own, *overrides)
-    assert ended.value.code == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
+    assert message in mistake(capsys, run, generate_command, "data.limit=2", *own, *overrides)
 
 
 def test_figures(run: Run, causal_folder: Path, tmp_path: Path) -> None:

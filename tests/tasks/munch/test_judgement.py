@@ -18,7 +18,7 @@ from figlang.runs.predictions import read_predictions
 from figlang.statistics import metrics
 from figlang.tasks.munch.prompts import PROMPTS
 from tests.causal_models import network, tokenizer
-from tests.reproducing import Run
+from tests.reproducing import Run, mistake
 from tests.reproducing import munch_judge as judge_command
 
 TEMPLATE = "{% for turn in messages %}<{{ turn.role }}>{{ turn.content }}\n{% endfor %}"
@@ -296,10 +296,4 @@ def test_a_mistake_is_one_line(
     message: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
-        run(command, *overrides)
-    assert ended.value.code == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.startswith("error: ")
-    assert error.count("\n") == 1
+    assert message in mistake(capsys, run, command, *overrides)
