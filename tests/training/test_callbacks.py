@@ -27,6 +27,20 @@ def trainer(epoch: int = 0) -> Any:
     return SimpleNamespace(current_epoch=epoch, is_global_zero=True)
 
 
+def steps(number: int) -> Any:
+    """A fit of so many steps in the first of its three epochs, at its one optimizer's rate of 0.5."""
+    return SimpleNamespace(
+        current_epoch=0,
+        max_epochs=3,
+        num_training_batches=9,
+        is_global_zero=True,
+        global_step=1,
+        estimated_stepping_batches=number,
+        optimizers=[SimpleNamespace(param_groups=[{"lr": 0.5}])],
+        loggers=[],
+    )
+
+
 def codes(watch: Health) -> list[str]:
     return [finding["code"] for finding in watch.findings]
 
@@ -134,18 +148,7 @@ def test_a_long_epoch_says_how_far_it_is(
     clock = iter([0.0, 30.0, 59.0, 61.0, 61.0, 100.0, 122.0, 122.0])
     monkeypatch.setattr("figlang.training.callbacks.perf_counter", lambda: next(clock))
     history = History(tmp_path / "log.csv", (), LOGGER)
-    optimizer = SimpleNamespace(param_groups=[{"lr": 0.5}])
-    fit: Any = SimpleNamespace(
-        current_epoch=0,
-        max_epochs=3,
-        num_training_batches=9,
-        is_global_zero=True,
-        global_step=1,
-        estimated_stepping_batches=5000,
-        optimizers=[optimizer],
-        loggers=[],
-    )
-    module: Any = SimpleNamespace(device="cpu")
+    fit, module = steps(5000), SimpleNamespace(device="cpu")
     history.on_train_start(fit, module)
     loss = {"mean": torch.tensor(0.25), "cases": torch.tensor(4)}
     for index in range(5):
@@ -156,18 +159,10 @@ def test_a_long_epoch_says_how_far_it_is(
 
 def test_the_logged_rate_is_the_one_that_the_step_used(tmp_path: Path) -> None:
     history = History(tmp_path / "log.csv", (), LOGGER)
-    optimizer = SimpleNamespace(param_groups=[{"lr": 0.5}])
-    fit: Any = SimpleNamespace(
-        current_epoch=0,
-        global_step=1,
-        estimated_stepping_batches=10,
-        optimizers=[optimizer],
-        loggers=[],
-    )
-    module: Any = SimpleNamespace(device="cpu")
+    fit, module = steps(10), SimpleNamespace(device="cpu")
     history.on_train_start(fit, module)
     history.on_train_batch_start(fit, module, None, 0)
-    optimizer.param_groups[0]["lr"] = 0.25  # the schedule steps before the end of the batch is told
+    fit.optimizers[0].param_groups[0]["lr"] = 0.25  # the schedule steps before the end of the batch is told
     history.on_train_batch_end(fit, module, {"mean": torch.tensor(0.1), "cases": torch.tensor(1)}, None, 0)
     assert (1, 0, "train", "lr", 0.5) in history.rows
 
