@@ -15,7 +15,7 @@ import numpy as np
 
 from figlang.errors import FiglangError
 from figlang.files import folders
-from figlang.files.whole import whole_file
+from figlang.files.whole import write_lines
 from figlang.statistics.association import Case
 from figlang.statistics.metrics import Estimate, ratio
 from figlang.types import Ranking
@@ -105,8 +105,7 @@ def write(path: Path, rows: Iterable[Ranking]) -> None:
     folders.check_place(path.parent)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path) as beside, beside.open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows)
+        write_lines(path, (json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows))
     except OSError as error:
         raise FiglangError(
             f"cannot write {path} ({error.strerror}); choose another folder with output=DIR"
