@@ -37,11 +37,11 @@ def adapt_faster(network: nn.Module) -> None:
 def adapt_as_before(network: nn.Module) -> None:
     """Undo `adapt_faster`."""
     for part in network.modules():
-        if rounded_of(part) is not None:
+        if _rounded_of(part) is not None:
             del part.forward
 
 
-def rounded_of(part: nn.Module) -> "Rounded | None":
+def _rounded_of(part: nn.Module) -> "Rounded | None":
     """The weights that a layer keeps in other precisions, if `adapt_faster` has changed it."""
     own = vars(part).get("forward")
     return own.args[1] if isinstance(own, partial) and own.func is _adapted else None
@@ -53,7 +53,7 @@ def weights_of(part: Any) -> "Rounded | None":
 
     It has one adapter, and `adapt_faster` has changed it; or all its weights are trained, or none.
     """
-    if (own := rounded_of(part)) is not None:
+    if (own := _rounded_of(part)) is not None:
         return own
     if type(part) not in LINEAR or not untouched(part) or not exact(part):
         return None

@@ -85,7 +85,7 @@ class Writer:
             [*self.bos, *self.tokenizer(prompt, add_special_tokens=False)["input_ids"]] for prompt in prompts
         ]
         window = positions(self.network.config)
-        check_room(prompts, ids, sampling.max_tokens, window)
+        _check_room(prompts, ids, sampling.max_tokens, window)
         order = sorted(range(len(prompts)), key=lambda place: len(ids[place]))
         written: dict[int, list[str]] = {}
         sizes = Shrinking(batch_size, 1, "prompts are continued")
@@ -146,7 +146,7 @@ class Writer:
         return list(self.tokenizer.batch_decode(continued_RT[:, longest:], skip_special_tokens=True))
 
 
-def check_room(prompts: Sequence[str], ids: Sequence[Sequence[int]], room: int, window: int | None) -> None:
+def _check_room(prompts: Sequence[str], ids: Sequence[Sequence[int]], room: int, window: int | None) -> None:
     """Check that prompts and answers fit into a network.
 
     Args:
@@ -324,7 +324,7 @@ def _hosted(
     loaded: Hosted, bos: Sequence[int], prompts: Sequence[str], sampling: SamplingConfig, progress: bool
 ) -> list[list[tuple[str, bool]]]:
     ids = [[*bos, *loaded.tokenizer(prompt, add_special_tokens=False)["input_ids"]] for prompt in prompts]
-    check_room(prompts, ids, sampling.max_tokens, loaded.engine.window)
+    _check_room(prompts, ids, sampling.max_tokens, loaded.engine.window)
     return loaded.engine.write(ids, sampling, progress)
 
 

@@ -60,7 +60,7 @@ def rows(path: Path, schema: TypeAdapter[Any], noun: str, remedy: str) -> Iterat
         FiglangError: If a line does not fit. It names the file, the line and the fault.
     """
     try:
-        check_regular(path)
+        _check_regular(path)
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
                 try:
@@ -116,7 +116,7 @@ def text(path: Path, remedy: str) -> str:
         FiglangError: If it cannot be read as UTF-8.
     """
     try:
-        check_regular(path)
+        _check_regular(path)
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise FiglangError(f"{path} cannot be read ({one_line(error)}); {remedy}") from error
@@ -152,7 +152,7 @@ def plain(path: Path, remedy: str) -> dict[str, Any]:
         FiglangError: If the file is missing or is something else. `remedy` ends the message.
     """
     try:
-        check_regular(path)
+        _check_regular(path)
         content = from_json(path.read_bytes(), allow_inf_nan=False)
     except FileNotFoundError as error:
         raise FiglangError(f"there is no file {path}; {remedy}") from error
@@ -163,7 +163,7 @@ def plain(path: Path, remedy: str) -> dict[str, Any]:
     return content
 
 
-def check_regular(path: Path) -> None:
+def _check_regular(path: Path) -> None:
     """Check that a path is not a pipe or a device, whose reading might never end.
 
     Raises:
@@ -192,7 +192,7 @@ def log_rows(path: Path) -> list[tuple[int, int, str, str, float]]:
     remedy = "restore the file, or train again with overwrite=true"
     checked = []
     try:
-        check_regular(path)
+        _check_regular(path)
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.reader(file, strict=True)
             if (heading := next(reader, None)) is None or tuple(heading) != LOG:

@@ -68,14 +68,14 @@ def begin(
         attention.choose(network, model.attention)
         if needed.classes:
             name_classes(network, needed.classes)
-        return without_pooler(network) if needed.bare else _padded(network, tokenizer), tokenizer, []
+        return _without_pooler(network) if needed.bare else _padded(network, tokenizer), tokenizer, []
     more: dict[str, Any] = {"ignore_mismatched_sizes": True}
     if needed.counted:
         more["num_labels"] = options
     network, tokenizer, missing = weights.load(model, kind, torch.float32, more, cache)
     attention.choose(network, model.attention)
     check_positions(network, model.name_or_path, model.max_length, "model.max_length")
-    network = without_pooler(network) if needed.bare else _padded(network, tokenizer)
+    network = _without_pooler(network) if needed.bare else _padded(network, tokenizer)
     new = sorted({name.rpartition(".")[0] for name, _ in network.named_parameters() if name in missing})
     if new and trained:
         raise FiglangError(
@@ -196,7 +196,7 @@ def masked(
     return attention.choose(network, model.attention).eval(), tokenizer
 
 
-def without_pooler(network: PreTrainedModel) -> PreTrainedModel:
+def _without_pooler(network: PreTrainedModel) -> PreTrainedModel:
     """Drop the pooler of an encoder.
 
     Mean pooling does not use it, and unused weights stall distributed training.

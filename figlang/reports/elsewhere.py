@@ -36,7 +36,7 @@ def beside(
         cells = (rule.accuracy if heading == TITLES["accuracy"] else None for heading, _ in columns)
         rows.append((f"best rule without a model: {rule.rule}", rule.accuracy.n, *cells))
     notes = [surface.BEST.format(len(chapter.rules))] if len(chapter.rules) > 1 else []
-    for name, members in orienting(chapter):
+    for name, members in _orienting(chapter):
         by_heading = {heading: _of(members, heading) for heading, _ in columns}
         if any(by_heading.values()):
             rows.append(
@@ -46,7 +46,7 @@ def beside(
     return rows, notes
 
 
-def orienting(chapter: Chapter) -> list[tuple[str, list[Comparison]]]:
+def _orienting(chapter: Chapter) -> list[tuple[str, list[Comparison]]]:
     """Published numbers that show what can be reached: people's, and the best one of a system.
 
     The best one that was measured on these items is first; a better one that was measured on others follows.
@@ -74,7 +74,7 @@ def _best(some: Sequence[Comparison]) -> Comparison | None:
 def lines(chapter: Chapter) -> list[Line]:
     """Lines of the figure of systems for the published numbers, with the metrics that the systems have."""
     made = []
-    for name, members in orienting(chapter):
+    for name, members in _orienting(chapter):
         found = {metric: one for metric in SHOWN if (one := _of(members, metric))}
         if found:
             made.append(

@@ -119,7 +119,7 @@ def claimed_folder(folder: Path, wanted: Mapping[str, Any], overwrite: bool) -> 
         )
     with folders.locked(folder, kind=ownership.RESULT):
         if not overwrite:
-            check_same(folder, wanted)
+            _check_same(folder, wanted)
         yield
 
 
@@ -137,7 +137,7 @@ def result(config: EvaluateConfig, wanted: Mapping[str, Any], first: bool = True
             yield new
 
 
-def check_same(folder: Path, wanted: Mapping[str, Any]) -> None:
+def _check_same(folder: Path, wanted: Mapping[str, Any]) -> None:
     """Check that a folder does not hold a finished result with other settings.
 
     Raises:

@@ -17,7 +17,7 @@ ITEM = ("id", "group", "context", "options", "gold", "paired", "cut", "hypothesi
 PREDICTION = ("id", "group", "gold", "choice", "correct", "scores", "paired")
 
 
-def with_attributes(record: Record, attributes: Mapping[str, Sequence[str]]) -> Record:
+def _with_attributes(record: Record, attributes: Mapping[str, Sequence[str]]) -> Record:
     """A row with its attributes as further keys.
 
     Args:
@@ -77,7 +77,7 @@ def of_item(item: Item) -> Record:
         fields["hypothesis"] = item.hypothesis
     if isinstance(item, Marked):
         fields |= {"target": list(item.target), "blank": item.blank}
-    return with_attributes(fields, item.attributes)
+    return _with_attributes(fields, item.attributes)
 
 
 def of_prediction(row: Prediction) -> Record:
@@ -91,7 +91,7 @@ def of_prediction(row: Prediction) -> Record:
         "scores": list(row.scores),
         "paired": row.paired,
     }
-    return with_attributes(fields, row.attributes)
+    return _with_attributes(fields, row.attributes)
 
 
 def read_items(records: Iterable[Mapping[str, Any]]) -> list[Item]:

@@ -23,7 +23,7 @@ from figlang.types import Ranking
 DEPTHS = (1, 5, 10)  # k of recall@k and hit@k
 
 
-def reciprocal(row: Ranking) -> float:
+def _reciprocal(row: Ranking) -> float:
     """1 / the rank of the best-ranked answer, 0 if no answer has a rank.
 
     Its mean over sentences is the MRR.
@@ -57,7 +57,7 @@ def measure(rows: Sequence[Ranking], max_rank: int | None = None) -> dict[str, A
         max_rank: Ranks are known only up to this one; greater depths are left out. None if all are known.
     """
     known = [depth for depth in DEPTHS if max_rank is None or depth <= max_rank]
-    estimates = {"mrr": _ratio(rows, reciprocal)}
+    estimates = {"mrr": _ratio(rows, _reciprocal)}
     for depth in known:
         estimates[f"hit@{depth}"] = _ratio(rows, partial(_hit, depth=depth))
     for depth in known:

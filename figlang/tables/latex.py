@@ -63,13 +63,13 @@ def latex(table: Table, room: float = PAGE) -> str:
         rf"% Needs \usepackage{{booktabs}}. Fits a {where} of {room:.0f} pt.",
         rf"\begin{{{kind}}}[t]",
         r"\centering\emergencystretch=3em",
-        rf"\caption{{{breakable(table.title)}}}",
+        rf"\caption{{{_breakable(table.title)}}}",
         rf"\label{{tab:{slug(table.name)}}}",
         rf"\fontsize{{{size:g}}}{{{1.2 * size:g}}}\selectfont\setlength{{\tabcolsep}}{{{GAP / 2:g}pt}}",
         "\\par\\vspace{6pt}\n".join(bodies).rstrip("\n"),
     ]
     if notes:
-        said = breakable(" ".join(notes))
+        said = _breakable(" ".join(notes))
         lines.append(rf"\par\vspace{{2pt}}\parbox{{{room:.0f}pt}}{{\raggedright\footnotesize {said}}}")
     whole = "\n".join([*lines, rf"\end{{{kind}}}"]) + "\n"
     return whole if r"\otherscript" not in whole else f"{OTHER_SCRIPT}\n{whole}"
@@ -157,7 +157,7 @@ def _row(cells: Sequence[str]) -> str:
 LONG = 14  # letters of a word that may be broken
 
 
-def breakable(text: str) -> str:
+def _breakable(text: str) -> str:
     """Text that LaTeX prints as it is, with places where long words such as paths may be broken."""
     words = []
     for word in text.split(" "):

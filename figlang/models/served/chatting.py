@@ -69,7 +69,7 @@ def reply_of(answer: Answer) -> Reply:
     message = choice(answer).get("message")
     apart = [message.get(name) for name in REASONING] if isinstance(message, dict) else []
     return Reply(
-        spoken(answer) or "",
+        _spoken(answer) or "",
         choice(answer).get("finish_reason") == "length",
         refused(answer),
         usage(answer) or None,
@@ -79,10 +79,10 @@ def reply_of(answer: Answer) -> Reply:
 
 def unspoken(call: Call, answer: Answer) -> str | None:
     """Why an answer is not a reply; None if it is one."""
-    return "an answer holds no message" if spoken(answer) is None else None
+    return "an answer holds no message" if _spoken(answer) is None else None
 
 
-def spoken(answer: Answer) -> str | None:
+def _spoken(answer: Answer) -> str | None:
     """The text of a reply; None if the answer is not a reply.
 
     The text may come in parts, some of them reasoning, or be missing. OpenAI's models decline to fill a JSON

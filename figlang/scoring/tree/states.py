@@ -84,7 +84,7 @@ def tree_reads(
     """
     cache, held = DynamicCache(), torch.empty(0, dtype=torch.long)
     for pack in trie.packs(size, keys, section):
-        cache = hand_on(cache, torch.searchsorted(held, pack.past))
+        cache = _hand_on(cache, torch.searchsorted(held, pack.past))
         held = torch.cat(pack)
         visible_PK = trie.visible(pack)
         cut = trie.blocks(pack, visible_PK, blocks) if blocks and takes_blocks(body) else []
@@ -187,7 +187,7 @@ def padded(network: PreTrainedModel, rows: list[Tensor]) -> Any:
     return network(**{name: value for name, value in inputs.items() if name in taken})
 
 
-def hand_on(cache: DynamicCache, keep: Tensor) -> DynamicCache:
+def _hand_on(cache: DynamicCache, keep: Tensor) -> DynamicCache:
     """A cache with the kept places, in their order."""
     if not len(keep):
         return DynamicCache()

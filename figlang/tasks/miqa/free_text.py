@@ -46,7 +46,7 @@ def ask(items: Sequence[Item], kinds: Sequence[str]) -> list[Open]:
     asked: dict[tuple[str, str], Open] = {}
     for kind in kinds:
         for item in items:
-            if (text := could_imply(item, kind)) is not None:
+            if (text := _could_imply(item, kind)) is not None:
                 asked.setdefault((item.group, kind), Open(item.group, item.group, kind, text))
     if not asked:
         raise FiglangError(
@@ -57,7 +57,7 @@ def ask(items: Sequence[Item], kinds: Sequence[str]) -> list[Open]:
     return list(asked.values())
 
 
-def could_imply(item: Item, kind: str) -> str | None:
+def _could_imply(item: Item, kind: str) -> str | None:
     """Ask whether one statement could imply another. None if the item's question type does not have both."""
     right, wrong = item.options[item.gold or 0], item.options[1 - (item.gold or 0)]
     implies = "implies" in item.attributes["question"]

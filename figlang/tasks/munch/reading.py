@@ -86,14 +86,14 @@ def load(split: str, data: DataConfig, root: str | None, cache: str) -> Split:
         name: data_file(file, folder, f"{UPSTREAM}/{file}", digest, f"{cache}/munch", size)
         for name, (file, digest, size) in FILES.items()
     }
-    sentences = read_generation(paths["generation"], data)
+    sentences = _read_generation(paths["generation"], data)
     if data.question == "generation":
         return sentences
-    judged = read_judgement(paths["judgement"], sentences, data)
+    judged = _read_judgement(paths["judgement"], sentences, data)
     return _part(judged, split, data) if data.question == "paraphrase" else judged
 
 
-def read_generation(path: Path, data: DataConfig) -> Split:
+def _read_generation(path: Path, data: DataConfig) -> Split:
     """The sentences of a table with the columns GENERATION, with genre, novelty and, where it is known, part
     of speech (`pos`).
 
@@ -133,10 +133,10 @@ def read_generation(path: Path, data: DataConfig) -> Split:
     return Split(path.stem, tuple(tagged), str(path), sha256(path), (*problems.found, *notes))
 
 
-def read_judgement(path: Path, sentences: Split, data: DataConfig) -> Split:
+def _read_judgement(path: Path, sentences: Split, data: DataConfig) -> Split:
     """The triples of a table with the columns JUDGEMENT, as judgements of words, of sentences, or of both; or
     as a choice between two sentences (only triples with one apt candidate). `sentences` are those of
-    `read_generation`.
+    `_read_generation`.
 
     Rows that cannot be used are left out with a note each, or refused with `data.strict`.
     """

@@ -65,13 +65,13 @@ class GoogleApi(Api):
             answer = await self._client.aio.models.generate_content(**asked(call.body))
         except errors.APIError as error:
             said = without_key(self.model, one_line(Exception(error.message or str(error))))
-            raise of_status(self.model, error.code, said, str(error), headers_of(error)) from None
+            raise of_status(self.model, error.code, said, str(error), _headers_of(error)) from None
         except Exception as error:  # the transport raises what it pleases
             raise unreached(self.model, error) from None
         return answer_of(answer.model_dump(mode="json"))
 
 
-def headers_of(error: Any) -> dict[str, str]:
+def _headers_of(error: Any) -> dict[str, str]:
     """The headers of an answer that is an error, with the wait that its body asks for."""
     headers = {name.lower(): value for name, value in getattr(error.response, "headers", {}).items()}
     if told := DELAY.search(json.dumps(error.details, default=str)):
