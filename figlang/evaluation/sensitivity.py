@@ -112,11 +112,8 @@ def compared(found: Mapping[str, Answered]) -> Table:
 def _unread(answered: Answered) -> Cell:
     if not answered.replies:
         return None
-    groups: dict[str, list[bool]] = {}
     of = {row.id: row.group for row in answered.forward}
-    for reply in answered.replies:
-        groups.setdefault(of[reply["id"]], []).append(reply["letter"] is None)
-    return metrics.ratio([sum(each) for each in groups.values()], [len(each) for each in groups.values()])
+    return metrics.over_groups((of[reply["id"]], reply["letter"] is None) for reply in answered.replies)
 
 
 def _value(cell: Cell) -> float | None:

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -64,11 +63,10 @@ def begins_as_expected(answers: Sequence[Generation]) -> dict[str, Any] | None:
     words = registry.scale_of(answer.kind for answer in answers).kinds
     if not all(words.values()):
         return None
-    groups: dict[str, list[bool]] = defaultdict(list)
-    for answer in answers:
-        begins = re.match(rf"\W*{words[answer.kind]}\b", answer.answer, flags=re.IGNORECASE)
-        groups[answer.group].append(begins is not None)
-    return interval(groups)
+    return interval(
+        (answer.group, bool(re.match(rf"\W*{words[answer.kind]}\b", answer.answer, flags=re.IGNORECASE)))
+        for answer in answers
+    )
 
 
 def show(answers: Sequence[Generation], proxy: Mapping[str, Any] | None, console: Console) -> None:

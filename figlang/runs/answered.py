@@ -180,13 +180,7 @@ def _unread(replies: Sequence[Mapping[str, Any]], group: Mapping[str, str]) -> d
 
     Of those, it counts how many reached the limit of tokens and how many a content filter refused.
     """
-    unread: dict[str, list[bool]] = {}
-    for reply in replies:
-        unread.setdefault(group[reply["id"]], []).append(reply["letter"] is None)
-    hits, sizes = (
-        [sum(flags) for flags in unread.values()],
-        [len(flags) for flags in unread.values()],
-    )
+    unread = metrics.over_groups((group[reply["id"]], reply["letter"] is None) for reply in replies)
     cut = sum(reply["letter"] is None and reply["cut"] for reply in replies)
     refused = sum(reply["letter"] is None and reply.get("refused", False) for reply in replies)
-    return {"n": len(replies), "invalid": asdict(metrics.ratio(hits, sizes)), "cut": cut, "refused": refused}
+    return {"n": len(replies), "invalid": asdict(unread), "cut": cut, "refused": refused}

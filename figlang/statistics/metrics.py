@@ -218,6 +218,19 @@ def spread(values: Sequence[float]) -> tuple[float, float | None]:
     return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
+def over_groups(values: Iterable[tuple[str, float]], support: Support = SHARE) -> Estimate:
+    """The mean of values, with its interval over groups.
+
+    Args:
+        values: The group and the value of each case.
+        support: Range of a case's value.
+    """
+    groups: dict[str, list[float]] = defaultdict(list)
+    for group, value in values:
+        groups[group].append(value)
+    return ratio(list(map(sum, groups.values())), list(map(len, groups.values())), support=support)
+
+
 def ratio(
     hits: Sequence[float], sizes: Sequence[float], chance: float | None = None, support: Support = SHARE
 ) -> Estimate:

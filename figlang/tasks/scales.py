@@ -1,7 +1,6 @@
 """How people rate answers that models wrote: the words of a scale, and statistics of such ratings."""
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 
 from figlang.statistics.agreement import plurality
 from figlang.statistics.clustered import Support
-from figlang.statistics.metrics import Estimate, ratio
+from figlang.statistics.metrics import over_groups
 from figlang.types import Generation
 
 
@@ -96,14 +95,14 @@ class Scale:
 
 def scores(rated: Sequence[Rated], codes: Codes) -> dict[str, Any]:
     """The mean over answers of the raters' mean score, with a 95 % interval over groups of items."""
-    groups: dict[str, list[float]] = defaultdict(list)
-    for answer in rated:
-        if not np.isnan(answer.codes).all():
-            groups[answer.generation.group].append(float(np.nanmean(answer.codes)))
-    if not groups:
+    given = [
+        (answer.generation.group, float(np.nanmean(answer.codes)))
+        for answer in rated
+        if not np.isnan(answer.codes).all()
+    ]
+    if not given:
         return {"rated": 0}
-    hits, sizes = [sum(values) for values in groups.values()], [len(values) for values in groups.values()]
-    mean = ratio(hits, sizes, support=Support(min(codes.values()), max(codes.values())))
+    mean = over_groups(given, Support(min(codes.values()), max(codes.values())))
     return {
         "score": mean.value,
         "low": mean.low,
@@ -128,17 +127,17 @@ def categories(rated: Sequence[Rated], codes: Codes) -> dict[str, Any]:
     decided = [(group, code) for group, code in chosen if not np.isnan(code)]
     counts: dict[str, Any] = {"decided": len(decided), "undecided": len(chosen) - len(decided)}
     for word, code in codes.items() if decided else ():
-        groups: dict[str, list[bool]] = defaultdict(list)
-        for group, given in decided:
-            groups[group].append(given == code)
-        counts[word] = interval(groups)
+        counts[word] = interval([(group, given == code) for group, given in decided])
     return counts
 
 
-def interval(groups: Mapping[str, Sequence[bool]]) -> dict[str, Any]:
-    """The share of true values with a 95 % interval over groups, as plain data."""
-    hits, sizes = [sum(values) for values in groups.values()], [len(values) for values in groups.values()]
-    share: Estimate = ratio(hits, sizes)
+def interval(values: Iterable[tuple[str, bool]]) -> dict[str, Any]:
+    """The share of true values with a 95 % interval over groups, as plain data.
+
+    Args:
+        values: The group and the value of each case.
+    """
+    share = over_groups(values)
     return {
         "value": share.value,
         "low": share.low,

@@ -1,6 +1,6 @@
 """The organiser's view while people answer: how far each rater is, attention, times, agreement."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -145,12 +145,12 @@ def right(study: Study, given: Given) -> dict[str, Any]:
     known = {one.id: one for one in study.questions if one.gold is not None and one.id in given}
     if not known:
         return {}
-    groups: dict[str, dict[str, list[bool]]] = {"all": defaultdict(list), "confident": defaultdict(list)}
+    answers: dict[str, list[tuple[str, bool]]] = {"all": [], "confident": []}
     shares: Counter[str] = Counter()
     for name, question in known.items():
         hits = [one.value == str(question.gold) for one in given[name]]
-        groups["all"][question.group] += hits
-        if sure := [hit for hit, one in zip(hits, given[name], strict=True) if one.confident]:
-            groups["confident"][question.group] += sure
+        of_group = [(question.group, hit) for hit in hits]
+        answers["all"] += of_group
+        answers["confident"] += [hit for hit, one in zip(of_group, given[name], strict=True) if one.confident]
         shares[level(sum(hits), len(hits))] += 1
-    return {name: interval(found) for name, found in groups.items() if found} | {"items": dict(shares)}
+    return {name: interval(found) for name, found in answers.items() if found} | {"items": dict(shares)}

@@ -1,6 +1,5 @@
 """MUNCH's Figure 3 (Tong et al. 2024, §6): similarity of target, apt and inapt words by static vectors."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +8,7 @@ import numpy as np
 
 from figlang.errors import FiglangError
 from figlang.statistics.clustered import Array, Support
-from figlang.statistics.metrics import ratio
+from figlang.statistics.metrics import over_groups
 from figlang.tasks.munch.vectors import cosine
 from figlang.types import Item, Marked
 
@@ -91,12 +90,7 @@ def measure(rows: Sequence[Triple]) -> dict[str, Any]:
 
 
 def _mean(rows: Sequence[Triple], values: Array, support: Support) -> dict[str, Any]:
-    sums: dict[str, list[float]] = defaultdict(list)
-    for row, value in zip(rows, values.tolist(), strict=True):
-        sums[row.group].append(value)
-    found = ratio(
-        [sum(some) for some in sums.values()], [len(some) for some in sums.values()], support=support
-    )
+    found = over_groups(zip((row.group for row in rows), values.tolist(), strict=True), support)
     return {
         "mean": float(values.mean()),
         "low": found.low,
