@@ -158,6 +158,14 @@ def test_what_has_no_mean_is_refused(tmp_path: Path) -> None:
         averaging.mean([tmp_path], None)
 
 
+def of_release(monkeypatch: pytest.MonkeyPatch, run: Path, folder: Path) -> dict[str, Any]:
+    """Release a run into a folder, and read what its metrics.json says of the release."""
+    words = [f"run={run}", f"name={folder.name}", f"output={folder.parent}", "against=[figqa_sample]"]
+    call(monkeypatch, release_command, *words)
+    found: dict[str, Any] = json.loads((folder / "metrics.json").read_text())["release"]
+    return found
+
+
 def test_seeds_become_one_run_that_can_be_released(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -172,15 +180,7 @@ def test_seeds_become_one_run_that_can_be_released(
     found = load_file(tmp_path / "mean" / "model" / "model.safetensors")
     name = next(name for name, value in found.items() if value.is_floating_point())
     torch.testing.assert_close(found[name], (each[0][name] + each[1][name]) / 2)
-    call(
-        monkeypatch,
-        release_command,
-        f"run={tmp_path}/mean",
-        "name=soup",
-        f"output={tmp_path}",
-        "against=[figqa_sample]",
-    )
-    released = json.loads((tmp_path / "soup" / "metrics.json").read_text())["release"]
+    released = of_release(monkeypatch, tmp_path / "mean", tmp_path / "soup")
     assert [one["seed"] for one in released["seeds"]] == [0, 1]
     card = (tmp_path / "soup" / "README.md").read_text()
     assert "| mean of 2 seeds, released | mean ± sd |" in card
@@ -244,15 +244,7 @@ def test_seeds_that_are_each_averaged_with_their_start_are_released_as_one_recip
     )
     for name in (name for name, value in half.items() if value.is_floating_point()):
         torch.testing.assert_close(half[name], (before[name] + after[name]) / 2)
-    call(
-        monkeypatch,
-        release_command,
-        f"run={tmp_path}/half/seed1",
-        "name=wise",
-        f"output={tmp_path}",
-        "against=[figqa_sample]",
-    )
-    released = json.loads((tmp_path / "wise" / "metrics.json").read_text())["release"]
+    released = of_release(monkeypatch, tmp_path / "half" / "seed1", tmp_path / "wise")
     each = [json.loads((tmp_path / "half" / f"seed{seed}" / "metrics.json").read_text()) for seed in (0, 1)]
     expected = [(seed, one["metrics"]["accuracy"]["value"]) for seed, one in enumerate(each)]
     assert [(one["seed"], one["accuracy"]) for one in released["seeds"]] == expected
