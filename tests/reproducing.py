@@ -43,13 +43,3 @@ def runner(monkeypatch: pytest.MonkeyPatch, output: Path, *fixed: str) -> Run:
         return metrics_of((*given, output)[0])
 
     return run
-
-
-def mistake(capsys: pytest.CaptureFixture[str], run: Run, *given: Any) -> str:
-    """The only line that a run says, which ends with code 2."""
-    with pytest.raises(SystemExit) as ended:
-        run(*given)
-    assert ended.value.code == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("error: ")
-    return line

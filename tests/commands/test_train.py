@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 
 from figlang.errors import FiglangError
 from figlang.training import fitting
+from tests.calls import mistake
 from tests.running import ROOT, TINY, environment, run, train
 from train import main as train_command
 
@@ -281,13 +282,7 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr(sys, "argv", ["train.py", f"paths.runs={tmp_path}/runs", *TINY, *arguments])
-    with pytest.raises(SystemExit) as stopped:
-        train_command()
-    assert stopped.value.code == 2
-    lines = capsys.readouterr().err.strip().splitlines()
-    assert len(lines) == 1
-    assert lines[0].startswith("error: ")
-    assert expected in lines[0]
+    assert expected in mistake(capsys, train_command)
     assert not (tmp_path / "runs").exists(), "a mistake must leave nothing behind"
 
 

@@ -17,7 +17,8 @@ from figlang.scoring import choices
 from figlang.statistics import metrics
 from figlang.tasks.miqa.prompts import PROMPTS
 from figlang.tasks.miqa.table3 import Table3, Table3Config
-from tests.reproducing import Run, mistake, runner
+from tests.calls import mistake
+from tests.reproducing import Run, runner
 from tests.reproducing import miqa_table3 as table_command
 
 TINY = [

@@ -18,8 +18,9 @@ from figlang.tasks.munch.blanks import PROMPTS, ask
 from figlang.tasks.munch.generation import GenerationConfig
 from figlang.types import Marked
 from tests import causal_models, masked_models
+from tests.calls import mistake
 from tests.conftest import published
-from tests.reproducing import Run, mistake, runner
+from tests.reproducing import Run, runner
 from tests.reproducing import munch_figures as figures_command
 from tests.reproducing import munch_generate as generate_command
 

@@ -17,8 +17,9 @@ from figlang.runs.cells import MADE_BY
 from figlang.runs.predictions import read_predictions
 from figlang.statistics import metrics
 from figlang.tasks.munch.prompts import PROMPTS
+from tests.calls import mistake
 from tests.causal_models import network, tokenizer
-from tests.reproducing import Run, mistake
+from tests.reproducing import Run
 from tests.reproducing import munch_judge as judge_command
 
 TEMPLATE = "{% for turn in messages %}<{{ turn.role }}>{{ turn.content }}\n{% endfor %}"
