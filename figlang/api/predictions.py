@@ -178,7 +178,7 @@ class Predictions(Sequence[Prediction], Shown):
         from figlang.runs import outputs  # torch comes with it, and rows that are only counted need none
 
         with (
-            outputs.claimed_folder(place, self.about["decided_by"], overwrite),
+            outputs.claimed_folder(place, outputs.known_of(self.about), overwrite),
             folders.staged(place, ownership.RESULT, outputs.MADE) as new,
         ):
             self.answered.write(new)

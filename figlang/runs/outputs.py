@@ -151,7 +151,7 @@ def _check_same(folder: Path, wanted: Mapping[str, Any]) -> None:
             f"{folder / METRICS} is not of an evaluation or is damaged; choose another folder, or "
             "overwrite=true"
         )
-    known = before.get("decided_by") or _of_earlier_versions(before)
+    known = known_of(before)
     changed = list(differences(known, _shared(wanted, known)))
     if changed:
         raise FiglangError(
@@ -181,8 +181,13 @@ def differences(before: Any, wanted: Any, name: str = "") -> Iterator[str]:
         yield f"{name.removeprefix('settings.')}: {before} → {wanted}"
 
 
-def _of_earlier_versions(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that can be read from a metrics.json of an early version, which has none of its own."""
+def known_of(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What determined a finished result, as far as its metrics.json says it.
+
+    That of a training, of a checkpoint or of an early version has no `decided_by`.
+    """
+    if found := _part(content, "decided_by"):
+        return found
     known: dict[str, Any] = {
         "settings": {name: content[name] for name in ("seed", "split") if name in content}
     }

@@ -9,6 +9,7 @@ import pytest
 import figlang
 from figlang.errors import FiglangError
 from tests.api.rows import predictions
+from tests.conftest import ROOT
 
 
 def test_predictions_come_back_from_lists_pandas_and_datasets() -> None:
@@ -64,6 +65,16 @@ def test_saved_predictions_are_an_evaluation(tmp_path: Path) -> None:
     assert figlang.Predictions.read(file).name == "mine"
     with pytest.raises(FiglangError, match="is there already"):
         own.save(tmp_path / "own")
+
+
+def test_predictions_of_a_checkpoint_are_compared_and_saved(tmp_path: Path) -> None:
+    paths = [str(ROOT / "checkpoints" / name) for name in ("mpnet-figqa-large", "minilm-figqa-large")]
+    first, second = map(figlang.Predictions.read, paths)
+    assert figlang.compare(first, second).difference == figlang.compare(*paths).difference
+    saved = first.save(tmp_path / "saved")
+    assert first.save(tmp_path / "saved") == saved
+    with pytest.raises(FiglangError, match="finished result with other settings"):
+        second.save(tmp_path / "saved")
 
 
 def test_predictions_are_named_where_they_are_made_and_in_a_comparison() -> None:
