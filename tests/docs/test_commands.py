@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hydra.errors import HydraException
 
+from docs.making.measured import RESULTS, read
 from figlang.config.composing import compose
 from figlang.config.roots import ROOTS
 from figlang.config.shorthand import expanded
@@ -96,12 +97,33 @@ def test_commands_compose(command: str) -> None:
     for word in words:
         if word.startswith("hydra.sweeper.file="):
             assert (ROOT / word.partition("=")[2]).is_file()
+    check(verb, words)
+
+
+def check(verb: str, words: Sequence[str]) -> None:
+    """Compose all settings that a command makes."""
     # What transfer tabulates is what evaluate takes.
     name = "evaluate" if verb == "transfer" else verb
     for settings in values(verb, words):
         table = [word.partition("=")[2] for word in settings if word.startswith("table=")]
         schema = OPTIONS[table[0]] if table else ROOTS[verb].schema
         compose(name, schema, settings)
+
+
+def of_rows() -> list[str]:
+    """The commands of measured rows that name what is there, not FILE or NAME in its place."""
+    cells = [row["command"] for path in sorted(RESULTS.glob("*.csv")) for row in read(path.stem)]
+    odd = re.compile(r"\bFILE\b|=NAME|RUNS|model=FOLDER|FOLDER, |[{;]|^make |^python (-m|benchmarks/)")
+    return [command for command in dict.fromkeys(cells) if not odd.search(command)]
+
+
+ROWS = of_rows()
+SOME_ROWS = [command for command in ROWS if command.startswith("figlang average")]
+
+
+@pytest.mark.parametrize("command", sampled(ROWS, *SOME_ROWS))
+def test_commands_of_measured_rows_compose(command: str) -> None:
+    check(*verb_and_options(command))
 
 
 def extras_of(text: str) -> set[str]:
