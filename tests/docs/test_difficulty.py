@@ -38,6 +38,18 @@ def test_items_are_counted_by_system() -> None:
         assert f"| {number} of {len(systems)} | {count} |" in difficulty.counts()
 
 
+def test_a_draw_says_how_many_of_all_there_are() -> None:
+    assert difficulty.among(64, 12, 2) == (2, 29)  # not 1: two were found
+    assert difficulty.among(12, 12, 2) == (2, 2)  # all were drawn
+    assert difficulty.among(10, 3, 0)[0] == 0
+
+
+def test_a_pair_that_all_systems_miss_is_counted_once() -> None:
+    lost = [item.group for item in difficulty.hardest()]
+    assert (len(lost), len(set(lost))) == (28, 27)
+    assert "miss both items of 1 pair," in difficulty.twins()
+
+
 @pytest.mark.parametrize("part", sorted(difficulty.PARTS))
 def test_each_part_is_on_the_page(part: str) -> None:
     page = (measured.RESULTS / "difficulty.md").read_text(encoding="utf-8")
