@@ -69,6 +69,12 @@ def test_every_table_is_on_a_page() -> None:
     assert {name for name in TABLES if f"{{{{ measured {name} }}}}" not in pages} == set()
 
 
+def test_a_table_stands_on_one_page_of_tasks_and_results() -> None:
+    pages = [path for name in ("tasks", "results") for path in (measured.ROOT / "docs" / name).glob("*.md")]
+    lines = [line for path in pages for line in re.findall(r"^\{\{ .+ \}\}$", path.read_text(), re.MULTILINE)]
+    assert {line for line in lines if lines.count(line) > 1} == set()
+
+
 def test_every_page_is_in_the_navigation_and_every_result_in_its_list() -> None:
     docs = measured.ROOT / "docs"
     navigation = (measured.ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
