@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from statistics import mean, stdev
 
@@ -56,6 +57,25 @@ def test_differences_are_those_of_the_predictions() -> None:
         ]:
             wrong.append((row["system"], row["against"], row["measure"], made))
     assert wrong == []
+
+
+def test_ensembles_of_released_checkpoints_are_those_of_the_predictions() -> None:
+    rows = [row for row in measured.read("differences") if " together, " in row["system"]]
+    assert len(rows) == 4
+    for row in rows:
+        names = re.findall(r"(\S+-\S+)(?= and | together)", row["system"])
+        weights = [float(weight) for weight in re.findall(r"0\.\d+", row["system"])] or [0.5, 0.5]
+        both = [
+            replace(one, scores=tuple(weights[0] * a + weights[1] * b for a, b in zip(*scores, strict=True)))
+            for one, other in zip(*map(predictions, names), strict=True)
+            if (scores := (one.scores, other.scores))
+        ]
+        items, pairs = compare(both, predictions(row["against"]))
+        found = pairs if row["measure"].startswith("pairs") else items
+        assert found is not None
+        assert row["difference"] == f"{100 * found.value:.1f}"
+        assert (row["difference low"], row["p"]) == (f"{100 * found.low:.1f}", f"{found.p:.3f}")
+        assert row["won : lost"] == f"{found.won} : {found.lost}"
 
 
 @pytest.mark.parametrize(("name", "prefix"), [("recipes_figqa", ""), ("recipes_several", "Fig-QA ")])
