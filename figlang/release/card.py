@@ -81,7 +81,7 @@ def _before_use(manifest: Manifest, document: Mapping[str, Any]) -> str:
 
 {markdown_code(document["signature"])}
 
-{_intervals(document["metrics"])} {_selected(document)}
+{_intervals(document["metrics"])} {_selected(document)}{_chosen(document)}
 {_teachers(document)}
 ## Reproduce
 
@@ -116,12 +116,23 @@ With plain {"transformers and peft" if manifest.base_sha256 else "transformers"}
 def _after_use(manifest: Manifest, document: Mapping[str, Any]) -> str:
     """The card from the lines of Python on."""
     return f"""
-On a benchmark: `figlang evaluate checkpoint=. data={DEFAULTS.described}`.
+On a benchmark: `figlang evaluate checkpoint=. data={DEFAULTS.described}`.{_copied(manifest)}
 
 ## Health of the training
 
 {chr(10).join(_health(document["health"]))}
 {_likely(document["training"])}{_released(document)}{_contamination(document, manifest.trained_on)}"""
+
+
+def _copied(manifest: Manifest) -> str:
+    """How a copy of the network below adapters is named; empty if the export is a whole network."""
+    if not manifest.base_sha256:
+        return ""
+    word = "FILE" if manifest.base and manifest.base.endswith(".gguf") else "FOLDER"
+    return (
+        f" If the network below the adapters is elsewhere, name it by `model.base={word}`, in Python by "
+        f"`figlang.open_model(folder, base={word})` and in the plain lines by `base`."
+    )
 
 
 def _results(document: Mapping[str, Any]) -> list[str]:
@@ -168,6 +179,12 @@ def _selected(document: Mapping[str, Any]) -> str:
         text += " The start is what the training began from." if share else ""
         text += " The runs stand in the order of their commands." if shares else ""
     return text
+
+
+def _chosen(document: Mapping[str, Any]) -> str:
+    """How it was chosen for release, a paragraph beside the numbers that the choice may have raised."""
+    note = document.get("release", {}).get("note")
+    return f"\n\n{note}" if note else ""
 
 
 def _teachers(document: Mapping[str, Any]) -> str:
@@ -258,8 +275,6 @@ def _released(document: Mapping[str, Any]) -> str:
         f"\nThe runs are in float32. This folder is in {released['dtype']}, and what stands above was "
         "measured with it.\n"
     )
-    if released.get("note"):
-        text += f"\n{released['note']}\n"
     if elsewhere := released["evaluations"]:
         cells: list[tuple[Cell, ...]] = [
             (

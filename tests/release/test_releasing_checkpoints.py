@@ -99,6 +99,15 @@ def test_its_card_is_what_metrics_json_says(folder: Path, monkeypatch: pytest.Mo
 
 
 @each
+def test_how_it_was_chosen_stands_below_the_numbers(folder: Path) -> None:
+    text = (folder / "README.md").read_text()
+    note = content(folder)["release"].get("note")
+    if note:
+        assert text.index("| accuracy |") < text.index(note) < text.index("## Reproduce")
+    assert text.count("`model.base=FOLDER`") + text.count("`model.base=FILE`") == 1
+
+
+@each
 def test_the_runs_of_its_recipes_stand_on_its_card(folder: Path) -> None:
     seeds, text = metrics_of(folder)["release"]["seeds"], (folder / "README.md").read_text()
     if "shares" in metrics_of(folder):
