@@ -39,6 +39,10 @@ SELECTED = {
     ),
     "validation": "Epoch {epoch} is exported, selected on these validation items: the numbers are optimistic.",
 }
+WHOLE = (
+    "These are of whole texts, the context with the answer, as this training scores them. So they do not "
+    "compare with numbers of answers alone."
+)
 WORDED = {
     "clean": "one final period, first letter upper-case",
     "gpt3": "a period added, first letter upper-case",
@@ -121,7 +125,7 @@ On a benchmark: `figlang evaluate checkpoint=. data={DEFAULTS.described}`.{_copi
 ## Health of the training
 
 {chr(10).join(_health(document["health"]))}
-{_likely(document["training"])}{_released(document)}{_contamination(document, manifest.trained_on)}"""
+{_likely(document)}{_released(document)}{_contamination(document, manifest.trained_on)}"""
 
 
 def _copied(manifest: Manifest) -> str:
@@ -211,10 +215,11 @@ def _trained_on(teacher: Mapping[str, Any]) -> str:
     return f"{f'{before} > ' if before else ''}{last}{f' ({drawn})' if drawn else ''}"
 
 
-def _likely(training: Mapping[str, Any]) -> str:
+def _likely(document: Mapping[str, Any]) -> str:
     """How likely right and wrong answers were before and after; empty for an encoder."""
-    said = displacement.sentence(training.get("log_probs", {}))
-    return f"\nThe {said}.\n" if said else ""
+    said = displacement.sentence(document["training"].get("log_probs", {}))
+    whole = f" {WHOLE}" if "span=whole" in document["signature"] else ""
+    return f"\nThe {said}.{whole}\n" if said else ""
 
 
 def _health(findings: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -107,6 +107,15 @@ def test_how_it_was_chosen_stands_below_the_numbers(folder: Path) -> None:
     assert text.count("`model.base=FOLDER`") + text.count("`model.base=FILE`") == 1
 
 
+def test_a_card_says_where_likelihoods_are_of_whole_texts() -> None:
+    read = {folder.name: (folder / "README.md").read_text() for folder in FOLDERS}
+    said = [name for name, text in read.items() if "These are of whole texts" in text]
+    assert said == ["smollm2-figqa-large-lm"]
+    begun = re.compile(r"before and after: right answers (\S+) and")
+    before = {first for name in read.keys() - said for first in begun.findall(read[name])}
+    assert before == {"-3.13"}, "answers alone, of the same base"
+
+
 @each
 def test_the_runs_of_its_recipes_stand_on_its_card(folder: Path) -> None:
     seeds, text = metrics_of(folder)["release"]["seeds"], (folder / "README.md").read_text()
