@@ -101,7 +101,7 @@ def test_its_card_is_what_metrics_json_says(folder: Path, monkeypatch: pytest.Mo
 @each
 def test_how_it_was_chosen_stands_below_the_numbers(folder: Path) -> None:
     text = (folder / "README.md").read_text()
-    note = content(folder)["release"].get("note")
+    note = metrics_of(folder)["release"].get("note")
     if note:
         assert text.index("| accuracy |") < text.index(note) < text.index("## Reproduce")
     assert text.count("`model.base=FOLDER`") + text.count("`model.base=FILE`") == 1
