@@ -21,6 +21,8 @@ def printable(plain: str, lines: bool = False) -> str:
         plain: The text.
         lines: Keep line breaks.
     """
+    if plain.isprintable():  # nearly all text; what is replaced below is not printable to Python either
+        return plain
     return "".join(char if char == "\n" and lines else _shown(char) for char in plain)
 
 

@@ -1,6 +1,7 @@
 """The transfer matrix: networks trained on one data set (rows), tested on others (columns)."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -87,8 +88,8 @@ class Matrix:
         # A network without any result is called by its own name.
         known = [*(cell for cell in cells if cell.metrics), *cells]
         names = {key: next(cell.trained for cell in known if cell.row == key) for key in keys}
-        twice = {name for name in names.values() if list(names.values()).count(name) > 1}
-        rows = {key: f"{name}, {key}" if name in twice else name for key, name in names.items()}
+        count = Counter(names.values())
+        rows = {key: f"{name}, {key}" if count[name] > 1 else name for key, name in names.items()}
         return cls(
             rows,
             tuple(dict.fromkeys(cell.column for cell in cells)),

@@ -118,10 +118,10 @@ def short(systems: Sequence[Described]) -> list[str]:
     names = _told(names, ["" if each.seed is None else f"seed {each.seed}" for each in systems], "seed")
     names = [given(system.content) or name for name, system in zip(names, systems, strict=True)]
     count = Counter(names)
-    return [
-        name if count[name] == 1 else _folder(system, systems)
-        for name, system in zip(names, systems, strict=True)
-    ]
+    if len(count) == len(names):
+        return names
+    folders = _folders(systems)
+    return [name if count[name] == 1 else folder for name, folder in zip(names, folders, strict=True)]
 
 
 def flat(settings: Mapping[str, Any], above: str = "") -> dict[str, str]:
@@ -146,11 +146,10 @@ def flat(settings: Mapping[str, Any], above: str = "") -> dict[str, str]:
 def _told(names: Sequence[str], values: Sequence[str], key: str) -> list[str]:
     """Names with the value of one property added where it tells equal names apart."""
     usual = _usual(values) if key in USUAL else ""
-    several = {
-        name
-        for name in names
-        if len({value for other, value in zip(names, values, strict=True) if other == name}) > 1
-    }
+    known: dict[str, set[str]] = {}
+    for name, value in zip(names, values, strict=True):
+        known.setdefault(name, set()).add(value)
+    several = {name for name, its in known.items() if len(its) > 1}
     absent = {name for name, value in zip(names, values, strict=True) if key in ABSENT and not value}
     told = [
         _with(name, _cut(value)) if name in several and (value != usual or name in absent) else name
@@ -187,14 +186,18 @@ def given(content: Mapping[str, Any]) -> str:
     return names[-1] if names and "," not in names[-1] else ""
 
 
-def _folder(system: Described, systems: Sequence[Described]) -> str:
-    parts = [other.folder.parts for other in systems]
+def _folders(systems: Sequence[Described]) -> list[str]:
+    """The folder of each system without what all have in common; with its own name where two share one."""
+    parts = [system.folder.parts for system in systems]
     shared = 0
     while all(len(path) > shared + 1 for path in parts) and len({path[shared] for path in parts}) == 1:
         shared += 1
-    name = "/".join(system.folder.parts[shared:])
-    twice = sum(other.folder == system.folder for other in systems) > 1
-    return f"{name}/{system.name}" if twice else name
+    count = Counter(parts)
+    names = ["/".join(path[shared:]) for path in parts]
+    return [
+        f"{name}/{system.name}" if count[path] > 1 else name
+        for name, path, system in zip(names, parts, systems, strict=True)
+    ]
 
 
 def renaming(words: Sequence[str]) -> dict[str, str]:

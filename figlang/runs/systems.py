@@ -1,5 +1,6 @@
 """Finished evaluations as systems: with names that tell them apart, and pooled over seeds."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -110,7 +111,7 @@ def read(sources: Sequence[str], join: str | None = None) -> list[System]:
         FiglangError: If a folder has no predictions, or is given twice.
     """
     paths = [Path(source) for source in sources]
-    if twice := [str(path) for path in paths if paths.count(path) > 1]:
+    if twice := [path for path, times in Counter(paths).items() if times > 1]:
         raise FiglangError(f"{twice[0]} is given twice; give each run once")
     unnamed = _adopting([_read(path, join) for path in bars.track(paths, "reading")])
     return [replace(system, name=name) for system, name in zip(unnamed, names.short(unnamed), strict=True)]
@@ -214,7 +215,7 @@ def pooled(systems: Sequence[System], rename: Mapping[str, str] | None = None) -
     groups = _joined(list(pools.values()))
     short = names.short([_shown(members) for members in groups])
     called = [_called(name, members, rename or {}) for name, members in zip(short, groups, strict=True)]
-    if twice := [name for name in called if called.count(name) > 1]:
+    if twice := [name for name, times in Counter(called).items() if times > 1]:
         raise FiglangError(f"two systems are called {twice[0]}; give them different names by rename=OLD=NEW")
     return [_pool(*each) for each in zip(called, short, groups, strict=True)]
 

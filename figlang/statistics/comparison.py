@@ -247,10 +247,11 @@ def _differences(systems: Sequence[_Cases], places: Places, paired: bool = False
     ratios = _paired(sums, runs, sizes_G, places)
     # What seeds add: a variance of each system, or if they are paired, one of their differences.
     if paired:
-        drawn = [[Seeds.of(systems[b].hits - systems[a].hits, sizes_G) for a, b in places]]
+        moved = [Seeds.of(systems[b].hits - systems[a].hits, sizes_G) for a, b in places]
+        drawn_DP3 = np.array([[*map(astuple, moved)]])
     else:
-        drawn = [[systems[pair[side]].seeds for pair in places] for side in (0, 1)]
-    variances, spreads, degrees = np.moveaxis(np.array([[*map(astuple, part)] for part in drawn]), 2, 0)
+        drawn_DP3 = np.array([astuple(cases.seeds) for cases in systems])[np.array(places).T]
+    variances, spreads, degrees = np.moveaxis(drawn_DP3, 2, 0)
     if spreads.any():
         extra = variances.sum(0)
         ratios = replace(ratios, extra=extra, freedom=freedom(ratios, extra, [*spreads], [*degrees]))
@@ -278,9 +279,11 @@ def _paired(sums: Sequence[Integers], runs: Sequence[int], sizes_G: Integers, pl
         codes, counts = _counted(moved_G * len(sizes_Z) + size_G)
         counted.append(counts)
         kinds.append(codes)
-    most = max(map(len, kinds))
-    counts_PK = np.array([np.pad(counts, (0, most - len(counts))) for counts in counted], float)
-    codes_PK = np.array([np.pad(codes, (0, most - len(codes))) for codes in kinds])
+    shape = len(kinds), max(map(len, kinds))
+    counts_PK, codes_PK = np.zeros(shape), np.zeros(shape, np.int64)
+    for place, (counts, codes) in enumerate(zip(counted, kinds, strict=True)):
+        counts_PK[place, : len(counts)] = counts
+        codes_PK[place, : len(codes)] = codes
     scale_P1 = np.array([[runs[a] * runs[b]] for a, b in places])
     moved_PK, sizes_PK = codes_PK // len(sizes_Z), sizes_Z[codes_PK % len(sizes_Z)]
     return Ratios(counts_PK, moved_PK / scale_P1, sizes_PK.astype(float), DIFFERENCE)

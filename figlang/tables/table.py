@@ -51,7 +51,7 @@ class Table:
             rows += map(tuple, block)
         return cls(name, title, tuple(columns), tuple(rows), (), tuple(ruled), brief)
 
-    @property
+    @cached_property
     def footnotes(self) -> tuple[str, ...]:
         """The notes. If a cell has the mark of too few clusters, its meaning is added."""
         marked = any(mark(cell) for row in self.rows for cell in row)

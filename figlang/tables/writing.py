@@ -7,6 +7,8 @@ from figlang.machine.printing import printable
 # Spreadsheets read a cell with such a beginning as a formula.
 _FORMULA = ("=", "+", "-", "@")
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+_BEGINNING = r"(#{1,6}(?= |$)|>|[+-](?= |$)|=+ *$|-{2,} *$)"  # of a heading, a quotation, a list or a line
+_MARKDOWN = re.compile(rf"[\\`*\[\]|~_&<]|^ *{_BEGINNING}|^ *\d+[.)](?= |$)")
 
 
 def cell_of_csv(value: str | float | None) -> str | float | None:
@@ -22,11 +24,14 @@ def cell_of_csv(value: str | float | None) -> str | float | None:
 
 def markdown_text(plain: str) -> str:
     """Text without any mark of Markdown: emphasis, code, links, images, HTML, headings, cells of a table."""
-    text = re.sub(r"([\\`*\[\]|~])", r"\\\1", printable(plain))
+    text = printable(plain)
+    if not _MARKDOWN.search(text):  # most of the cells of a table, which are numbers
+        return text
+    text = re.sub(r"([\\`*\[\]|~])", r"\\\1", text)
     text = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", text)  # within a word it is not a mark
     text = re.sub(r"&(?=#?\w+;)", "&amp;", text)
     text = re.sub(r"<(?=[A-Za-z/!?])", r"\\<", text)  # before a number it does not begin a tag
-    text = re.sub(r"^( *)(#{1,6}(?= |$)|>|[+-](?= |$)|=+ *$|-{2,} *$)", r"\1\\\2", text)
+    text = re.sub(rf"^( *){_BEGINNING}", r"\1\\\2", text)
     return re.sub(r"^( *\d+)([.)])(?= |$)", r"\1\\\2", text)
 
 

@@ -1,8 +1,10 @@
 """Short names of systems that are shown together."""
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePath
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -165,3 +167,41 @@ def test_systems_are_renamed_by_name_or_folder_and_a_name_that_is_not_there_is_r
     for wrong in (["x"], ["=x"], ["x="], ["a=b", "a=c"]):
         with pytest.raises(FiglangError, match="rename="):
             names.renaming(wrong)
+
+
+def lines_of_names(shown: Sequence[One]) -> int:
+    """How many lines of `figlang.runs.names` are run to name so many systems; each turn of a loop is one."""
+    run = 0
+
+    def count(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal run
+        run += event == "line"
+        return count if frame.f_code.co_filename == names.__file__ else None
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        assert len(set(names.short(shown))) == len(shown)
+    finally:
+        sys.settrace(before)
+    return run
+
+
+def test_ten_times_the_systems_take_ten_times_the_work() -> None:
+    """A folder of a thousand results was compared name by name with itself."""
+    alike = [replace(one("tiny", "x@1"), folder=Path(f"runs/{number}")) for number in range(300)]
+    assert lines_of_names(alike) < 12 * lines_of_names(alike[:30])
+
+
+def test_a_folder_that_is_given_twice_is_found_without_comparing_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared, equal = [], PurePath.__eq__
+
+    def counted(self: PurePath, other: object) -> bool:
+        compared.append(self)
+        return equal(self, other)
+
+    monkeypatch.setattr(PurePath, "__eq__", counted)
+    given = [f"none/{number}" for number in range(300)]
+    with pytest.raises(FiglangError, match="none/7 is given twice"):
+        systems.read([*given, "none/7"])
+    assert len(compared) < 3 * len(given)

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from figlang.commands.compare import main
 from figlang.errors import FiglangError
 from figlang.runs import systems
 from figlang.runs.predictions import read_predictions, write_predictions
+from figlang.statistics import comparison
 from figlang.statistics.comparison import (
     agreement,
     compare,
@@ -251,6 +252,14 @@ def test_every_two_systems_are_compared_and_corrected() -> None:
     assert [(one.first, one.second) for one in found] == [(0, 1), (0, 2), (1, 2)]
     assert [one.items_holm for one in found] == pytest.approx(holm([one.items.p for one in found]))
     assert found[1].items.value == -1
+
+
+def test_what_seeds_add_is_taken_once_for_a_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+    monkeypatch.setattr(comparison, "astuple", lambda seeds: taken.append(seeds) or astuple(seeds))
+    runs = [[drawn(number, 0.5, 5), drawn(number + 50, 0.5, 5)] for number in range(12)]
+    assert len(every_pair(runs)) == 66
+    assert len(taken) == 2 * len(runs)  # of items, and of pairs
 
 
 # The command

@@ -164,3 +164,8 @@ def test_a_document_has_its_tables_and_no_marks_of_markdown_by_accident() -> Non
 )
 def test_a_p_value_is_never_rounded_to_zero_or_up_to_the_level(p: float | None, shown: str) -> None:
     assert tables.p_value(p) == shown
+
+
+def test_cells_are_searched_once_for_the_mark_of_few_clusters() -> None:
+    table = Table("t", "T", ("share",), ((Estimate(0.5, 0.4, 0.6, 10, clusters=2),),))
+    assert table.footnotes is table.footnotes

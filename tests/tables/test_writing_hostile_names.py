@@ -4,9 +4,11 @@ have them as text."""
 import csv
 import io
 import json
+import random
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -19,13 +21,14 @@ from figlang import tables
 from figlang.commands.compare import main as compare_command
 from figlang.commands.report import main as report_command
 from figlang.config import PathsConfig
+from figlang.machine import printing
 from figlang.machine.printing import printable
 from figlang.models.manifest import Manifest
 from figlang.release import card
 from figlang.release.matter import front
 from figlang.reports import terminal
 from figlang.runs import recomputed
-from figlang.tables import Code, Table, drawing
+from figlang.tables import Code, Table, drawing, writing
 from figlang.tasks import registry as data
 from tests.report_runs import SAMPLE, run
 
@@ -264,3 +267,23 @@ def test_the_summary_of_an_evaluation_shows_names_as_they_are(tmp_path: Path) ->
     terminal.summary(content, [], "[red]t:skull:\x07", screen)
     text = screen.file.getvalue()  # type: ignore[attr-defined]
     assert all(word in text for word in ("[red]a:skull:", "[b]␛[31mv:skull:", "[red]t:skull:␇"))
+
+
+def test_printable_text_is_not_looked_at_letter_by_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    letters = [letter for letter in map(chr, range(sys.maxunicode + 1)) if letter.isprintable()]
+    assert [printing._shown(letter) for letter in letters] == letters
+    monkeypatch.delattr(printing, "_shown")
+    assert printable("".join(letters)) == "".join(letters)
+
+
+def test_cells_without_marks_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most cells are numbers. Nothing that needs a backslash is overlooked."""
+    draw = random.Random(0)
+    drawn = ["".join(draw.choices(" \\`*[]|~_&<#>+-=.)1a;\n", k=place % 8)) for place in range(20_000)]
+    quick = [writing.markdown_text(text) for text in drawn]
+    with monkeypatch.context() as patch:
+        patch.setattr(writing, "_MARKDOWN", re.compile(""))
+        assert [writing.markdown_text(text) for text in drawn] == quick
+    monkeypatch.setattr(writing.re, "sub", None)
+    for text in ("90.4 (88.4 – 92.1)", "+1.5 (-0.2 – +3.1)", "0.123", "–", "MiniLM, by letters", "1,094"):
+        assert writing.markdown_text(text) == text
