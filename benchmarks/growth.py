@@ -1,6 +1,6 @@
 """What compare, report, describe and evaluate take as systems and items grow, with fitted exponents.
 
-`python benchmarks/growth.py FOLDER` writes growth.csv and growth_exponents.csv there; without FOLDER they are
+`python -m benchmarks.growth FOLDER` writes growth.csv and growth_exponents.csv there; without FOLDER they are
 printed only. Each row is a command in a process of its own, on one thread: CPU time of the process and its
 children, and the largest resident memory. An exponent is the slope of the logarithms, by least squares over
 all rows of a series; the one beside it is between its two largest rows, where starting up counts least.

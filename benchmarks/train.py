@@ -34,6 +34,7 @@ from transformers import (
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from benchmarks.command import in_one_line
+from benchmarks.load import busy
 from figlang.config import TrainConfig
 from figlang.config.composing import compose
 from figlang.evaluation import runtime
@@ -244,19 +245,21 @@ def main() -> None:
         "--rounds", type=int, default=3, help="each trains both sides with a seed of its own (3)"
     )
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--load", type=int, default=0, help="busy processes beside both sides")
     options = parser.parse_args()
     table = Table(
         title=f"Fig-QA medium, MiniLM, {options.epochs} epoch(s), {options.rounds} seeds, "
-        f"{options.threads} threads"
+        f"{options.threads} threads, {options.load} busy processes"
     )
     headings = (
         "setting|side|examples/s|times the Trainer|CPU seconds|loss, all|last fifth|dev accuracy|of the bound"
     )
     for heading in headings.split("|"):
         table.add_column(heading)
-    for precision in options.precision:
-        for batch_size in options.batch_size:
-            compare(options, precision, batch_size, table)
+    with busy(options.load):
+        for precision in options.precision:
+            for batch_size in options.batch_size:
+                compare(options, precision, batch_size, table)
     console = Console(width=max(150, Console().width))
     console.print(table)
     console.print(

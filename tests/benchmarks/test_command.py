@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,6 +39,33 @@ def test_the_data_are_asked_for(
         import_module(f"benchmarks.{name}").main()
     assert ended.value.code == 2
     assert capsys.readouterr().err.endswith("error: the following arguments are required: --data\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "work"), [("train", "compare"), ("trainings", "compare"), ("starting", "spent")]
+)
+def test_times_can_be_taken_beside_busy_processes(
+    name: str, work: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, beside, seen = import_module(f"benchmarks.{name}"), [0], []
+
+    @contextmanager
+    def busy(processes: int) -> Iterator[None]:
+        beside.append(processes)
+        yield
+        beside.append(0)
+
+    def worked(*_: object) -> list[dict[str, str]] | float:
+        seen.append(beside[-1])
+        return 1.0 if name == "starting" else []
+
+    monkeypatch.setattr(module, "busy", busy)
+    monkeypatch.setattr(module, work, worked)
+    words = ["--rounds", "1", "--load", "2"] + ([] if name == "starting" else ["--data", "none"])
+    monkeypatch.setattr(sys, "argv", [name, *words])
+    module.main()
+    assert set(seen) == {2}
+    assert beside[-1] == 0
 
 
 @pytest.mark.parametrize("name", ["anchors", "memory"])
