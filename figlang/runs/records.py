@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from figlang.errors import FiglangError
-from figlang.tasks.pairs import is_pair
+from figlang.tasks.pairs import is_pair, lone
 from figlang.types import Inference, Item, Marked, Prediction
 
 Record = dict[str, Any]
@@ -110,8 +110,10 @@ def read_items(records: Iterable[Mapping[str, Any]]) -> list[Item]:
     known: set[str] = set()
     widths: dict[str, int] = {}
     told: set[str] = set()  # groups of which a record says whether they are pairs
-    for place, record in enumerate(_several_records(records)):
-        item = _item(record, place)
+    rows = list(_several_records(records))
+    clusters = _clusters(rows)
+    for place, record in enumerate(rows):
+        item = _item(record, place, clusters)
         if item.id in known:
             raise FiglangError(f"record {place}: the id {item.id} is that of an earlier one; give other ids")
         known.add(item.id)
@@ -157,7 +159,9 @@ def read_predictions(records: Iterable[Mapping[str, Any]]) -> list[Prediction]:
     """
     read: list[Prediction] = []
     known: set[str] = set()
-    for place, record in enumerate(_several_records(records)):
+    rows = list(_several_records(records))
+    clusters = _clusters(rows)
+    for place, record in enumerate(rows):
         _check_dictionary(record, place, "prediction")
         name, scores = _name(record, place), _several(record, "scores", place)
         if name in known:
@@ -170,7 +174,7 @@ def read_predictions(records: Iterable[Mapping[str, Any]]) -> list[Prediction]:
         read.append(
             Prediction(
                 name,
-                _group(record, place, name),
+                _group(record, place, lone(name, clusters)),
                 _gold(record, place, len(numbers)),
                 numbers,
                 attributes(record, (*PREDICTION, *ITEM)),
@@ -182,7 +186,7 @@ def read_predictions(records: Iterable[Mapping[str, Any]]) -> list[Prediction]:
     return read
 
 
-def _item(record: Mapping[str, Any], place: int) -> Item:
+def _item(record: Mapping[str, Any], place: int, clusters: AbstractSet[str]) -> Item:
     _check_dictionary(record, place, "item")
     options = _several(record, "options", place)
     if not all(isinstance(option, str) and option.strip() for option in options) or len(options) < 2:
@@ -192,7 +196,7 @@ def _item(record: Mapping[str, Any], place: int) -> Item:
     name = _name(record, place, default=f"{place}")
     fields: dict[str, Any] = {
         "id": name,
-        "group": _group(record, place, name),
+        "group": _group(record, place, lone(name, clusters)),
         "context": context,
         "options": tuple(options),
         "gold": _gold(record, place, len(options)),
@@ -217,6 +221,12 @@ def _several_records(records: Any) -> Iterable[Any]:
     if not isinstance(records, Iterable) or isinstance(records, Mapping):
         raise FiglangError(f"a list of dictionaries is wanted, not {type(records).__name__}")
     return records
+
+
+def _clusters(records: Iterable[Any]) -> AbstractSet[str]:
+    """The groups that records name. No other record gets one of these, whatever its name is."""
+    named = (_given(record, "group", None) for record in records if isinstance(record, Mapping))
+    return {str(group) for group in named if group is not None}
 
 
 def _check_dictionary(record: Any, place: int, noun: str) -> None:

@@ -88,6 +88,19 @@ def test_a_group_is_a_pair_only_with_the_same_options() -> None:
     assert figlang.items(stated.to_list()).split.sha256 == stated.split.sha256
 
 
+def test_a_record_without_a_group_joins_none_that_is_called_like_it() -> None:
+    options = ["soft", "rough"]
+    rows = [
+        {"context": "Velvet", "options": options, "gold": 0, "group": 2},
+        {"context": "Gravel", "options": options, "gold": 1, "group": 2},
+        {"context": "Lead", "options": options, "gold": 1},
+    ]
+    own = figlang.items(rows)
+    assert [item.group for item in own] == ["2", "2", "2 (alone)"]
+    given = [{"id": f"{n}", "gold": 0, "scores": [1, 0], "group": None if n else "1"} for n in range(2)]
+    assert [row.group for row in figlang.Predictions.from_list(given)] == ["1", "1 (alone)"]
+
+
 @pytest.mark.parametrize("rows", [OWN, tuple(OWN), OWN[0], None, 3])
 def test_load_says_what_takes_rows(rows: Any) -> None:
     with pytest.raises(FiglangError, match=r"rows of your own: figlang\.items\(rows\)"):

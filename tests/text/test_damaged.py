@@ -1,8 +1,9 @@
-"""Laws of figlang/text/damaged.py: signs of a wrong encoding are found, and no script is one."""
+"""Laws of figlang/text/damaged.py: signs of a wrong encoding and words for a missing text are
+found, and no script is one."""
 
 import pytest
 
-from figlang.text.damaged import found
+from figlang.text.damaged import absent, found
 
 
 @pytest.mark.parametrize(
@@ -28,3 +29,12 @@ def test_a_character_that_no_text_should_hold_is_named(text: str, sign: str) -> 
 )
 def test_marks_joiners_spaces_and_directions_belong_to_texts(text: str) -> None:
     assert found([text]) is None
+
+
+@pytest.mark.parametrize("word", ["NaN", "nan", " NA ", "<NA>", "NULL"])
+def test_a_word_for_a_missing_text_is_named(word: str) -> None:
+    assert absent(["a good text", word]) == word.strip()
+
+
+def test_an_answer_is_not_a_missing_text() -> None:
+    assert absent(["None", "none", "N/A", "Na", "", "a NaN"]) is None

@@ -6,7 +6,7 @@ left out. Every other column becomes an attribute.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from figlang.errors import FiglangError
 from figlang.files import stored
 from figlang.files.rows import Problems, csv_rows
 from figlang.runs.foreign.rows import at, identifier, one_hot, option, scores
+from figlang.tasks.pairs import lone
 from figlang.types import Prediction
 
 OWN = {"id", "gold", "choice", "scores", "group", "attributes"}
@@ -47,10 +48,13 @@ def _predictions(
     # A choice alone does not say how many options there are: two, or as many as any row of the file names.
     named = [option(row.get(key)) for _, row in numbered for key in ("gold", "choice")]
     width = max([2, *(place + 1 for place in named if place is not None)])
-    return [_prediction(f"{path}: row {number}", row, join, width) for number, row in numbered]
+    clusters = {str(group) for _, row in numbered if (group := at(row, "group")) not in (None, "")}
+    return [_prediction(f"{path}: row {number}", row, join, width, clusters) for number, row in numbered]
 
 
-def _prediction(where: str, row: Mapping[str, Any], join: str | None, width: int) -> Prediction:
+def _prediction(
+    where: str, row: Mapping[str, Any], join: str | None, width: int, clusters: Collection[str]
+) -> Prediction:
     name = identifier(row, (join or "id",), where)
     values = _scores(row, where)
     if values is None:
@@ -60,9 +64,8 @@ def _prediction(where: str, row: Mapping[str, Any], join: str | None, width: int
     gold = _place(row.get("gold"), "gold", len(values), where)
     group = at(row, "group")
     attributes = dict(_attributes(row, join))
-    return Prediction(
-        name, name if group in (None, "") else str(group), gold, values, attributes, paired=False
-    )
+    group = lone(name, clusters) if group in (None, "") else str(group)
+    return Prediction(name, group, gold, values, attributes, paired=False)
 
 
 def _place(value: Any, name: str, width: int, where: str) -> int | None:

@@ -89,6 +89,8 @@ def usable(path: Path, problems: Problems, distinct: bool | None) -> Iterator[Ro
                 ids.add(named)
             if sign := damaged.found(cells[name] for name in TEXTS):
                 problems.add(number, f"holds the character {sign}, kept", damaged.REMEDY)
+            if word := damaged.absent(cells[name] for name in TEXTS):
+                problems.add(number, f"a text is {word!r}, kept", damaged.FILL)
             options = cells["ending1"].strip(), cells["ending2"].strip()
             endings = plain(options[0]), plain(options[1])
             identifier = named or f"{path.stem}-{number}"

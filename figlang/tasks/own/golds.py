@@ -24,10 +24,10 @@ def number(value: Any) -> int | None:
 
 
 def text(value: Any) -> str:
-    """A cell as text. A list of one value is that value."""
+    """A cell as text. A list of one value is that value. A number that is not one (NaN) is an empty cell."""
     if isinstance(value, list | tuple) and len(value) == 1:
         value = value[0]
-    return "" if value is None else str(value).strip()
+    return "" if value is None or value != value else str(value).strip()
 
 
 def hidden(value: Any) -> bool:

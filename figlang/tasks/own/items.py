@@ -11,9 +11,9 @@ from figlang.files.tables import Record
 from figlang.statistics.metrics import ORDERS
 from figlang.tasks.own import golds, options
 from figlang.tasks.own.columns import Chosen
-from figlang.tasks.pairs import is_pair
+from figlang.tasks.pairs import is_pair, lone
 from figlang.text import damaged
-from figlang.text.amounts import form
+from figlang.text.amounts import counted, form
 from figlang.text.tidying import plain
 from figlang.types import Item
 
@@ -52,9 +52,8 @@ def of(records: list[Record], made: Made, problems: Problems) -> tuple[Item, ...
         The items. Items with the same cluster or, without a column for it, with the same context have one
         group. A cluster is a pair if its items have the same options and different right ones.
     """
-    found = tuple(
-        _grouped(_distinct(_usable(_taken(records), made, problems), made.distinct, problems), made)
-    )
+    distinct = _distinct(_usable(_taken(records), made, problems), made.distinct, problems)
+    found = tuple(_grouped(distinct, made, problems))
     asked = sum(item.context.rstrip().endswith("?") for item in found)
     if asked and not made.cut:
         problems.note(
@@ -106,6 +105,8 @@ def _usable(
             names.add(name)
             if sign := damaged.found((context, *listed)):
                 problems.add(number, f"holds the character {sign}, kept", damaged.REMEDY)
+            if word := damaged.absent((context, *listed)):
+                problems.add(number, f"a text is {word!r}, kept", damaged.FILL)
             if len(set(map(plain, listed))) < len(listed):
                 problems.add(number, "two of its options are equal, kept", "correct an option")
             identifier = name or f"{made.stem}-{number}"
@@ -163,18 +164,26 @@ def _digest(*texts: str) -> bytes:
     return blake2b("\0".join(map(plain, texts)).encode(), digest_size=16).digest()
 
 
-def _grouped(rows: Iterable[tuple[Mapping[str, Any], Item]], made: Made) -> list[Item]:
+def _grouped(rows: Iterable[tuple[Mapping[str, Any], Item]], made: Made, problems: Problems) -> list[Item]:
     column = made.columns.cluster
     clusters: dict[str, list[int]] = defaultdict(list)
+    others: dict[str, list[int]] = defaultdict(list)  # by context: rows without a name of a cluster
     items: list[Item] = []
     for place, (row, item) in enumerate(rows):
         key = golds.text(row.get(column)) if column else ""
-        clusters[f"cluster {key}" if key else f"text {plain(item.context)}"].append(place)
+        (clusters[key] if key else others[plain(item.context)]).append(place)
         items.append(item)
     for key, places in clusters.items():
-        members = [items[place] for place in places]
-        group = key.removeprefix("cluster ") if key.startswith("cluster ") else members[0].id
-        paired = key.startswith("cluster ") and is_pair(members)
+        paired = is_pair([items[place] for place in places])
         for place in places:
-            items[place] = replace(items[place], group=group, paired=paired)
+            items[place] = replace(items[place], group=key, paired=paired)
+    for places in others.values():
+        group = lone(items[places[0]].id, clusters)
+        for place in places:
+            items[place] = replace(items[place], group=group, paired=False)
+    for key in sorted(damaged.ABSENT & clusters.keys()):
+        problems.note(
+            f"{problems.path.name}: {counted(len(clusters[key]), 'row')} with {key!r} in {column} are one "
+            "cluster; empty these cells if the rows belong to none"
+        )
     return items

@@ -13,8 +13,8 @@ def of(row: Mapping[str, Any], columns: Sequence[str]) -> tuple[str, ...] | None
 
     Args:
         row: Its values by column.
-        columns: One column with a list, or the columns with one option each. Empty cells at the end of these
-            are not options.
+        columns: One column with a list, or the columns with one option each. Empty cells at the end of these,
+            and empty values at the end of a list, are not options.
 
     Returns:
         The options without spaces around them; None if the one cell holds no list, or if an
@@ -22,10 +22,7 @@ def of(row: Mapping[str, Any], columns: Sequence[str]) -> tuple[str, ...] | None
     """
     if len(columns) == 1:
         return listed(row.get(columns[0]))
-    cells = [_text(row.get(name)) for name in columns]
-    while cells and not cells[-1]:
-        cells.pop()
-    return tuple(cells) if cells and all(cells) else None
+    return _full([row.get(name) for name in columns])
 
 
 def listed(value: Any) -> tuple[str, ...] | None:
@@ -34,8 +31,14 @@ def listed(value: Any) -> tuple[str, ...] | None:
         value = _parsed(value.strip())
     if not isinstance(value, list | tuple):
         return None
-    texts = tuple(_text(one) for one in value)
-    return texts if texts and all(texts) else None
+    return _full(value)
+
+
+def _full(values: Sequence[Any]) -> tuple[str, ...] | None:
+    texts = [_text(one) for one in values]
+    while texts and not texts[-1]:
+        texts.pop()
+    return tuple(texts) if texts and all(texts) else None
 
 
 def _parsed(cell: str) -> Any:
@@ -52,4 +55,4 @@ def _parsed(cell: str) -> Any:
 
 
 def _text(value: Any) -> str:
-    return str(value).strip() if isinstance(value, str | int | float) else ""
+    return str(value).strip() if isinstance(value, str | int | float) and value == value else ""

@@ -151,6 +151,12 @@ def test_tables_name_an_option_by_number_or_letter_and_keep_attributes(tmp_path:
     assert {len(row.scores) for row in rows} == {3}, "the file names three options"
 
 
+def test_a_row_without_a_group_joins_none_that_is_called_like_it(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("id,gold,choice,group\na,0,0,c\nb,1,1,c\nc,0,1,\n")
+    assert [row.group for row in foreign.read(path, None).predictions] == ["c", "c", "c (alone)"]
+
+
 def test_a_table_that_excel_saved_is_read(tmp_path: Path) -> None:
     """It begins with a byte-order mark, and was refused by data.strict, which nobody had set."""
     path = tmp_path / "mine.csv"

@@ -214,6 +214,11 @@ def test_a_row_whose_text_was_damaged_is_kept_with_a_note(tmp_path: Path) -> Non
     assert note.startswith("mine.csv row 2: holds the character U+FFFD, kept; correct the text")
 
 
+def test_a_text_that_is_only_a_word_for_a_missing_one_is_kept_with_a_note(tmp_path: Path) -> None:
+    (note,) = figqa.read(write(tmp_path, HEADER + PAIR + "NaN,It is clear.,It is vague.,-1\n")).notes[:1]
+    assert note.startswith("mine.csv row 3: a text is 'NaN', kept; empty the cell or delete the row")
+
+
 def test_a_second_row_with_an_id_is_left_out(tmp_path: Path) -> None:
     split = figqa.read(
         write(tmp_path, "id,startphrase,ending1,ending2,labels\nn1,a,x,y,0\nn2,b,x,y,1\nn1,c,v,w,0\n")

@@ -274,3 +274,40 @@ def test_rows_that_look_like_pairs_are_noted_unless_their_clusters_are_named(tmp
     labels = write(tmp_path / "labels.csv", [{**row, "a": "yes", "b": "no"} for row in content])
     named = ColumnsConfig(context="frase", options=["a", "b"], gold="right")
     assert "look like pairs" not in " ".join(load(labels, columns=named).notes)
+
+
+def test_a_row_without_a_cluster_does_not_join_one_that_is_called_like_it(tmp_path: Path) -> None:
+    content = [
+        {"id": "a", "frase": "Su voz era seda", "options": ["suave", "dura"], "gold": 0, "par": "1"},
+        {"id": "b", "frase": "Su voz era grava", "options": ["suave", "dura"], "gold": 1, "par": "1"},
+        {"id": "1", "frase": "Su voz era plomo", "options": ["suave", "dura"], "gold": 1, "par": ""},
+    ]
+    named = ColumnsConfig(context="frase", options=["options"], gold="gold", id="id", cluster="par")
+    first, second, alone = load(write(tmp_path / "pares.jsonl", content), columns=named).items
+    assert first.group == second.group == "1"
+    assert alone.group == "1 (alone)"
+    assert [first.paired, second.paired, alone.paired] == [True, True, False]
+
+
+def test_a_number_that_is_not_one_is_an_empty_cell(tmp_path: Path) -> None:
+    content = [
+        {"frase": f"Frase {n}", "options": ["suave", "dura", float("nan")], "gold": 0, "par": float("nan")}
+        for n in range(3)
+    ]
+    content.append({**content[0], "frase": float("nan")})
+    named = ColumnsConfig(context="frase", options=["options"], gold="gold", cluster="par")
+    split = load(write(tmp_path / "nan.jsonl", content), columns=named)
+    assert [item.options for item in split.items] == [("suave", "dura")] * 3
+    assert len({item.group for item in split.items}) == 3
+    assert "nan.jsonl row 4: empty frase, row left out" in " ".join(split.notes)
+
+
+def test_words_for_a_missing_cell_are_named(tmp_path: Path) -> None:
+    content = [
+        {"frase": f"Frase {n}", "a": "suave", "b": "NA" if n == 1 else "dura", "gold": 0, "par": "NaN"}
+        for n in range(3)
+    ]
+    named = ColumnsConfig(context="frase", options=["a", "b"], gold="gold", cluster="par")
+    notes = " ".join(load(write(tmp_path / "na.csv", content), columns=named).notes)
+    assert "na.csv row 2: a text is 'NA', kept" in notes
+    assert "na.csv: 3 rows with 'NaN' in par are one cluster; empty these cells" in notes
