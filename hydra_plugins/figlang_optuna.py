@@ -8,6 +8,7 @@ with a search. Optuna is imported when a search begins, since Hydra loads this f
 import csv
 import logging
 import math
+import re
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -57,6 +58,11 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
         self.seed = seed
         self.study = study or (Path(file).stem if file else "search")
         plain("hydra.sweeper.", study=self.study)
+        if not re.fullmatch(r"[^/]+/[^/]+", self.metric):
+            raise FiglangError(
+                f"the metric {self.metric} is not a name of log.csv; give "
+                "hydra.sweeper.metric=selection/loss, validation/accuracy or another SPLIT/METRIC"
+            )
         for name, value, choices in (
             ("goal", self.goal, ("minimize", "maximize")),
             ("method", self.method, ("grid", "random", "bayes")),
@@ -185,15 +191,13 @@ class OptunaSweeper(Sweeper):  # type: ignore[misc]
     def _value(self, run: Path) -> float:
         """The best epoch's value of the metric in a run's log.csv."""
         with (run / "log.csv").open(newline="") as file:
-            values = [
-                float(row["value"])
-                for row in csv.DictReader(file)
-                if f"{row['split']}/{row['metric']}" == self.metric
-            ]
+            rows = [(f"{row['split']}/{row['metric']}", row["value"]) for row in csv.DictReader(file)]
+        values = [float(value) for name, value in rows if name == self.metric]
         if not values:
+            has = ", ".join(sorted({name for name, _ in rows}))
             raise FiglangError(
-                f"{run / 'log.csv'} has no {self.metric}; selection/loss needs method.selection=heldout or "
-                "validation"
+                f"{run / 'log.csv'} has no {self.metric}, but {has}; selection/loss needs "
+                "method.selection=heldout or validation"
             )
         return min(values) if self.goal == "minimize" else max(values)
 
@@ -261,7 +265,7 @@ def _read(file: str | None) -> dict[str, Any]:
     except Exception as error:  # of the file system or of the YAML reader, whose errors have no common class
         raise FiglangError(f"hydra.sweeper.file={file} cannot be read ({one_line(error)})") from error
     if not isinstance(content, dict):
-        raise FiglangError(f"hydra.sweeper.file={file} is no sweep file; conf/sweep has some")
+        raise FiglangError(f"hydra.sweeper.file={file} is not a sweep file; conf/sweep has some")
     return cast(dict[str, Any], content)
 
 

@@ -156,6 +156,11 @@ def test_a_trial_that_fails_is_no_end(tmp_path: Path, monkeypatch: pytest.Monkey
             "hydra.sweeper.study=../../lr is not a plain name",
         ),
         (["hydra.sweeper.file=nowhere.yaml"], "hydra.sweeper.file=nowhere.yaml cannot be read"),
+        (["method.lr=1e-4,2e-4", "hydra.sweeper.metric=val_loss"], "val_loss is not a name of log.csv"),
+        (
+            ["method.lr=1e-4,2e-4", "hydra.sweeper.metric=validation/loss", "hydra.sweeper.method=grid"],
+            "has no validation/loss, but train/accuracy, train/loss, train/lr, train/step_loss, validation/",
+        ),
         (["method.lr=interval(1e-5,1e-4)", "hydra.sweeper.method=grid"], "needs values, not intervals"),
         (["method.lr=1e-4,2e-4", "hydra.sweeper.method=grid"], "needs method.selection=heldout"),
     ],

@@ -152,6 +152,17 @@ def test_a_client_started_from_another_folder_finds_a_relative_run(
     assert records(kept)
 
 
+def test_a_name_that_the_client_refuses_offline_has_nothing_to_do_with_a_login(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        train(monkeypatch, tmp_path / "run", "logger.project=a/b")
+    said = capsys.readouterr().err
+    assert "Invalid project name 'a/b'" in said
+    assert "give another logger.project" in said
+    assert "log in" not in said
+
+
 def test_a_disabled_run_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train(monkeypatch, tmp_path / "run", "logger.mode=disabled")
     assert (tmp_path / "run" / "metrics.json").is_file()

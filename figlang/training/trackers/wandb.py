@@ -53,9 +53,10 @@ def start(config: TrainConfig, run: Run) -> Logger | None:
         with arguments_without_secrets():  # the client saves the command line
             kept.log_hyperparams(dict(settings(config)))
     except (wandb.errors.Error, ValueError) as error:
-        raise FiglangError(
-            f"logger=wandb: {one_line(error)}; log in with `wandb login`, or take logger.mode=offline"
-        ) from error
+        remedy = "log in with `wandb login`, or take logger.mode=offline"
+        if mode == "offline":  # no server was asked, so a setting is wrong
+            remedy = "give another logger.project or logger.entity"
+        raise FiglangError(f"logger=wandb: {one_line(error)}; {remedy}") from error
     return kept
 
 
