@@ -180,6 +180,8 @@ class Model:
             >>> model.score("Her voice was velvet.", ["It was soft.", "It was rough."]).text
             'It was soft.'
         """
+        if isinstance(options, str):  # its letters would be the options
+            raise FiglangError(f"options={options!r} is one text; give a list of two texts or more")
         one = items([{"context": context, "options": list(options)}], name="one")
         given = [*words, "blind=false"] + ([] if scoring is None else [calling.word("scoring", scoring)])
         config = self._config(given, one, progress=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, overload
 
@@ -45,6 +46,7 @@ class Predictions(Sequence[Prediction], Shown):
         self.answered, self.about, self.notes = rows, dict(about or {}), tuple(notes)
         self.items = tuple(items)
         self.name = str(self.about.get("model", name))
+        self._source: tuple[Path, str] | None = None  # where it was read, and the hash of metrics.json there
 
     @property
     def ids(self) -> list[str]:
@@ -99,7 +101,17 @@ class Predictions(Sequence[Prediction], Shown):
             about = {key: value for key, value in system.content.items() if key not in made}
             own = kept.read(system.folder, {}, systems.data_of(system))
             items = () if own is None else own.items
-            return cls(answered.read(system.folder), about, notes=notes, items=items)
+            found = cls(answered.read(system.folder), about, notes=notes, items=items)
+            found._source = (Path(path).expanduser().absolute(), _hash(system.folder))
+            return found
+
+    @property
+    def source(self) -> Path | None:
+        """The folder or file that it was read from; None if there is none, or another result by now."""
+        if self._source is None:
+            return None
+        path, known = self._source
+        return path if _hash(path if path.is_dir() else path.parent) == known else None
 
     @classmethod
     def from_list(cls, rows: Sequence[Mapping[str, Any]], name: str = "predictions") -> "Predictions":
@@ -210,3 +222,11 @@ class Predictions(Sequence[Prediction], Shown):
         rest = len(self) - SHOWN
         more = [f"and {counted(rest, 'more prediction', 'more predictions')}"] if rest > 0 else []
         return [*more, *self.notes]
+
+
+def _hash(folder: Path) -> str:
+    """The hash of the metrics.json of a folder, which has those of the predictions; empty without it."""
+    try:
+        return sha256((folder / "metrics.json").read_bytes()).hexdigest()
+    except OSError:
+        return ""

@@ -17,7 +17,8 @@ Source = str | Path | Predictions
 def placed(sources: Sequence[Source], kept: Path | None = None) -> Iterator[list[str]]:
     """The paths of several systems, which `figlang compare` and `figlang report` take too.
 
-    Predictions in memory are written to a folder.
+    Predictions in memory are written to a folder. Those that were read are taken where they are, since the
+    recipe of a run, by which its seeds are one system, lies there too.
 
     Args:
         sources: Paths and predictions.
@@ -33,7 +34,9 @@ def placed(sources: Sequence[Source], kept: Path | None = None) -> Iterator[list
         folder = kept or Path(stack.enter_context(TemporaryDirectory(prefix="figlang-")))
         paths: list[str] = []
         for source in sources:
-            if isinstance(source, Predictions):
+            if isinstance(source, Predictions) and source.source is not None:
+                paths.append(str(source.source))
+            elif isinstance(source, Predictions):
                 place = _free(folder, slug(source.name), paths)
                 paths.append(str(source.save(place, overwrite=kept is not None)))
             elif isinstance(source, str | Path):

@@ -156,6 +156,12 @@ def test_a_second_file_does_not_replace_the_predictions_of_the_first(
     one.save("again")  # the same result may be written again
 
 
+def test_options_in_one_text_are_refused() -> None:
+    """Its letters were the options."""
+    with pytest.raises(FiglangError, match="options='soft' is one text; give a list of two texts or more"):
+        figlang.open_model("minilm", init="tiny").score("Her voice was velvet.", "soft")
+
+
 def test_one_context_is_scored_as_in_an_evaluation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     items = figlang.load("figqa_sample", limit=3)

@@ -10,6 +10,7 @@ import figlang
 from figlang.errors import FiglangError
 from tests.api.rows import predictions
 from tests.conftest import ROOT
+from tests.running import TINY, run
 
 
 def test_predictions_come_back_from_lists_pandas_and_datasets() -> None:
@@ -93,3 +94,25 @@ def test_fields_of_an_item_are_not_attributes_of_its_prediction() -> None:
     row = {"id": "a", "context": "x", "options": ["y", "z"], "scores": [1, 2], "gold": 1, "kind": "k"}
     (made,) = figlang.Predictions.from_list([row])
     assert made.attributes == {"kind": ("k",)}
+
+
+def test_runs_that_were_read_are_those_of_their_folders(tmp_path: Path) -> None:
+    """They could not be compared or saved, since a run is not decided by the settings of an evaluation."""
+    words = [*TINY, "model=minilm", "data=figqa_sample", "data.limit=8"]
+    for seed in range(2):
+        ended = run(tmp_path, "train.py", *words, f"run=runs/mine/seed{seed}", f"seed={seed}")
+        assert ended.returncode == 0, ended.stderr
+    folders = [tmp_path / "runs" / "mine" / f"seed{seed}" for seed in range(2)]
+    base = figlang.open_model("minilm", init="tiny").predict(figlang.load("figqa_sample", limit=8))
+    read = [figlang.Predictions.read(folder) for folder in folders]
+    found = figlang.compare(*read, base)
+    assert len(found.names) == 2, "the two seeds are one system"
+    assert found.pairs == figlang.compare(*folders, base).pairs
+    kept = read[0].save(tmp_path / "kept")
+    assert read[0].save(kept) == kept, "the same result again"
+    assert figlang.measure(kept).accuracy == figlang.measure(folders[0]).accuracy
+    with pytest.raises(FiglangError, match="holds a finished result with other settings"):
+        read[1].save(kept)
+    (folders[0] / "metrics.json").write_bytes((folders[1] / "metrics.json").read_bytes())
+    assert read[0].source is None, "another result lies there by now"
+    assert read[1].source == folders[1]
