@@ -128,6 +128,12 @@ def read_tokenizer(
             tokenizer = PreTrainedTokenizerFast.from_pretrained(source, revision=revision)
     except ValueError as error:
         raise _refusal(source, error) from error
+    # If files are missing, transformers makes a tokenizer of special tokens alone, or of these and a space.
+    if len(tokenizer) - len(set(tokenizer.all_special_ids)) < 2:
+        raise FiglangError(
+            f"{source}: its tokenizer has no vocabulary; put the files of the tokenizer there too "
+            "(tokenizer.json, or what tokenizer.save_pretrained writes)"
+        )
     return _noted(source, tokenizer, tokenizer.init_kwargs.get("auto_map"), trust)
 
 

@@ -294,3 +294,12 @@ def test_a_tokenizer_json_that_is_the_whole_tokenizer_is_believed(
     again = opening.read_tokenizer(str(tmp_path))
     assert [again(text).input_ids for text in TEXTS] == [tokenizer(text).input_ids for text in TEXTS]
     assert again.special_tokens_map == tokenizer.special_tokens_map
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "gpt2", "t5", "mpnet", "xlm-roberta"])
+def test_a_folder_without_a_tokenizer_is_refused(kind: str, tmp_path: Path) -> None:
+    """transformers makes a tokenizer without words, to which every text is the same."""
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": kind}))
+    with pytest.raises(FiglangError, match="its tokenizer has no vocabulary") as raised:
+        opening.read_tokenizer(str(tmp_path))
+    assert str(tmp_path) in str(raised.value)
