@@ -7,14 +7,14 @@ each other, in either direction. So only clusters are treated as independent.
 The test of a value v finds the likeliest distribution of clusters whose ratio is v. This is empirical
 likelihood (Owen 1990) on bounded values. To the clusters that were seen, it adds one that is all wrong and
 one that is all right. These two have weight only if v cannot be reached without them. The statistic is the
-squared distance of the ratio from v, divided by its variance under that distribution. It is compared with
-Student's t, with one degree of freedom less than there are clusters (Cameron & Miller 2015).
+squared distance of the ratio from v, divided by its variance under that distribution times k / (k - 1) for k
+clusters. It is compared with Student's t, with k - 1 degrees of freedom (Cameron & Miller 2015).
 
 If every cluster is one item, the test of a paired difference is McNemar's test without a continuity
 correction (McNemar 1947), and its interval is that of Tango (1998), but with t in place of the normal
-distribution. Exact tests of differences reject too seldom (Fagerland, Lydersen & Laake 2013). A share of
-independent cases has the exact binomial test and its interval (Clopper & Pearson 1934). Near 0 and 1, the
-interval of the score test (Wilson 1927) holds the share in only 91 % of the cases.
+distribution, and with that factor. Exact tests of differences reject too seldom (Fagerland, Lydersen & Laake
+2013). A share of independent cases has the exact binomial test and its interval (Clopper & Pearson 1934).
+Near 0 and 1, the interval of the score test (Wilson 1927) holds the share in only 91 % of the cases.
 
 Shape letters: B statistics, E ends of intervals, K kinds of clusters (equal hits, equal size), with the
 number of clusters of each kind.
