@@ -1,6 +1,7 @@
 """Train a model, export it, evaluate the export and report: `model=minilm data=NAME`."""
 
 import logging
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,8 @@ log = logging.getLogger("figlang")
 @entry("train", concluding.conclude_multirun)
 def main(config: TrainConfig) -> None:
     console = Console()
+    if multirun.begins():
+        multirun.check_folder(sys.argv[1:])
     config = agreement.settled(runtime.settled(config))
     if config.method.selection == "none" and multirun.search_begins():
         log.warning(

@@ -12,6 +12,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 
 from figlang.config.words import SEVERAL
+from figlang.errors import FiglangError
 from figlang.machine.several import shortly
 from figlang.text import amounts
 
@@ -87,14 +88,40 @@ def typed(word: str) -> str:
 
 def search_begins() -> bool:
     """Whether this run is the first of a command that tries several values of a setting."""
-    first = HydraConfig.initialized() and HydraConfig.get().job.get("num", 0) == 0
-    return first and searched(sys.argv[1:])
+    return begins() and searched(sys.argv[1:])
+
+
+def begins() -> bool:
+    """Whether this run is the first of its command."""
+    return HydraConfig.initialized() and bool(HydraConfig.get().job.get("num", 0) == 0)
 
 
 def searched(words: Sequence[str]) -> bool:
     """Whether words of a command line try several values of a setting; seeds are none."""
+    return any(key != "seed" for key in _several(words))
+
+
+def check_folder(words: Sequence[str]) -> None:
+    """Check that the runs of a command line do not all have one folder, before the first of them is made.
+
+    Raises:
+        FiglangError: If they have: the second run could not be made.
+    """
+    keys = _several(words)
+    for word in words if keys else ():
+        name, _, folder = word.partition("=")
+        if name == "run" and "run" not in keys and "${" not in folder:
+            values = {key: key if "." in key or key == "seed" else f"{key}.name" for key in keys}
+            parts = "-".join(f"{key.rpartition('.')[2]}${{{value}}}" for key, value in values.items())
+            raise FiglangError(
+                f"{word} is one folder for several runs; leave it out, or give 'run={folder}/{parts}'"
+            )
+
+
+def _several(words: Sequence[str]) -> list[str]:
+    """The settings of which the words of a command line give several values."""
     if not any(word in SEVERAL for word in words):
-        return False
+        return []
     # What stands in brackets or quotes is one value.
     plain = (re.sub(r"\[[^]]*\]|\([^)]*\)|'[^']*'|\"[^\"]*\"", "", word).partition("=") for word in words)
-    return any("," in value for key, _, value in plain if key != "seed" and not key.startswith("-"))
+    return [key for key, _, value in plain if "," in value and not key.startswith("-")]

@@ -8,7 +8,8 @@ import pytest
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.hydra import Hydra
 
-from figlang.config.multirun import composed_once, searched, typed
+from figlang.config.multirun import check_folder, composed_once, searched, typed
+from figlang.errors import FiglangError
 from tests.running import run
 
 QUIET = ["model=minilm", "model.init=tiny", "blind=false", "trainer.progress=false"]
@@ -54,6 +55,17 @@ def test_a_search_without_a_selection_is_told_so_before_its_first_training(tmp_p
     assert "no setting will be marked as the best: method.selection=heldout" in ended.stderr
     assert ended.stderr.count("no setting will be marked") == 1
     assert ended.stderr.index("no setting will be marked") < ended.stderr.index("#2: ")
+
+
+def test_one_folder_for_several_trainings_is_refused_before_the_first(tmp_path: Path) -> None:
+    ended = run(tmp_path, "train.py", "-m", *QUIET, "debug=fast", "run=runs/all", "seed=0,1")
+    assert ended.returncode == 2
+    assert "run=runs/all is one folder for several runs; leave it out, or give" in ended.stderr
+    assert not (tmp_path / "runs" / "all").exists()
+    with pytest.raises(FiglangError, match=r"'run=a/model\$\{model.name\}-lr\$\{method.lr\}'"):
+        check_folder(["-m", "run=a", "model=bert,roberta", "method.lr=1e-5,1e-4"])
+    for words in ("run=a seed=0,1", "-m run=a seed=0", "-m run=a/${seed} seed=0,1", "-m run=a,b seed=0"):
+        check_folder(words.split())
 
 
 def test_each_run_takes_at_most_five_lines(tmp_path: Path) -> None:
