@@ -36,6 +36,8 @@ SHOWN = (
 )
 # Seconds between two lines about progress in the log. A terminal shows a bar, a log file does not.
 QUIET = 60.0
+# Share of evaluated items from which on an epoch's line names its ties.
+TIED = 0.01
 # A training that works is at least so far above guessing after an epoch.
 ABOVE_CHANCE = 0.1
 DIVERGED = "the training diverged; lower method.lr with overwrite=true"
@@ -159,6 +161,8 @@ class History(Callback):
             if (estimate := metric(rows)) is not None:
                 self._add(trainer, "validation", metric.__name__, estimate.value)
                 module.log(f"validation/{metric.__name__}", estimate.value, prog_bar=True, sync_dist=True)
+        if rows:  # bfloat16 rounds scores that differ to equal ones
+            self._add(trainer, "validation", "ties", sum(row.choice is None for row in rows) / len(rows))
 
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
         self.seconds, self._started = self._spent(), None
@@ -192,12 +196,15 @@ class History(Callback):
     def _latest(self) -> str:
         """The last numbers in words: losses, and shares in per cent as in the tables of an evaluation."""
         latest = {row[2:4]: row[4] for row in self.rows}
-        return ", ".join(
+        told = [
             f"{name or self.called} {metric.replace('_', ' ')} "
             + (f"{value:.3f}" if metric == "loss" else f"{100 * value:.1f} %")
             for split, metric, name in SHOWN
             if (value := latest.get((split, metric))) is not None
-        )
+        ]
+        if (ties := latest.get(("validation", "ties"), 0)) >= TIED:
+            told.append(f"{self.called} ties {100 * ties:.1f} % (a tie is wrong)")
+        return ", ".join(told)
 
     def _add(self, trainer: Trainer, split: str, metric: str, value: float) -> None:
         self.rows.append((trainer.global_step, trainer.current_epoch, split, metric, value))

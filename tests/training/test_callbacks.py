@@ -100,6 +100,29 @@ def test_validation_scores_that_are_not_numbers_stop_the_training(tmp_path: Path
         history.on_validation_epoch_end(fit, nn.Identity())  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        ([0.5, 0.5], "dev accuracy 50.0 %, dev ties 50.0 % (a tie is wrong)"),
+        ([0.5, 0.25], "dev accuracy 50.0 %"),
+    ],
+)
+def test_ties_in_validation_are_told_with_the_accuracy(
+    tmp_path: Path, second: list[float], said: str
+) -> None:
+    items = (Item("a", "a", "the tale", ("ran", "sat"), 1), Item("b", "b", "the tail", ("ran", "sat"), 1))
+    history = History(tmp_path / "log.csv", items, LOGGER, "dev")
+    fit: Any = SimpleNamespace(current_epoch=1, sanity_checking=False, global_step=7)
+    module: Any = SimpleNamespace(log=lambda *_, **__: None)
+    # An earlier epoch is not what the line is about.
+    for rows in ([[0.5, 0.5], [0.5, 0.5]], [[0.0, 1.0], second]):
+        history.on_validation_epoch_start(fit, module)
+        outputs = {"positions": [0, 1], "rows": [torch.tensor(row) for row in rows]}
+        history.on_validation_batch_end(fit, module, outputs, None)
+        history.on_validation_epoch_end(fit, module)
+    assert history._latest() == said
+
+
 def test_findings_survive_a_checkpoint(tmp_path: Path) -> None:
     watch = health(tmp_path, [], 0.5, 200)
     watch.on_train_epoch_end(trainer(), nn.Identity())  # type: ignore[arg-type]
