@@ -120,8 +120,8 @@ class DataConfig(Section):
     )
     train_limit: int | None = option(
         None,
-        "Training: use only the first N training items, as data.limit does. The evaluated items stay the "
-        "same, so several values make a learning curve.",
+        "Training: use only the first N training items that evaluated items do not repeat. The evaluated "
+        "items stay the same, so several values make a learning curve.",
         within=COUNT,
     )
 

@@ -289,13 +289,13 @@ def for_training(data: DataConfig, paths: PathsConfig) -> tuple[Split, Split]:
         return mix.mixed(data, parts(data), [train for train, _ in each]), each[0][1]
     every, others = _labelled(_limited("train", data, paths)), evaluated(data, paths)
     train = folds.outside(every, data)
-    if data.train_limit is not None and data.train_limit < len(train.items):
-        train = limits.limited(train, data.train_limit, "data.train_limit")
     leaked: dict[str, str] = {}
     for other in others:
         leaked |= task(data.dataset).twins(train, other)
     if leaked:
         train = _without(train, leaked, data.drop_near_duplicates)
+    if data.train_limit is not None and data.train_limit < len(train.items):
+        train = limits.limited(train, data.train_limit, "data.train_limit")
     if data.recombined:
         train = recombined.added(train, data, [every, *others])
     return train, others[0]

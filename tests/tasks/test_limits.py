@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +52,18 @@ def test_a_training_can_have_fewer_items_and_the_evaluated_ones_stay() -> None:
     assert "since data.train_limit=20" in few.notes[-1]
     assert registry.load("validation", replace(data, train_limit=20), paths).items == validation.items
     assert registry.for_training(replace(data, train_limit=10**6), paths)[0] == train
+
+
+def test_repeated_metaphors_do_not_count_for_the_limit_of_training_items(tmp_path: Path) -> None:
+    header = "startphrase,ending1,ending2,labels\n"
+    evaluated = [f"The night was a cave {n},It was dark,It was bright,0" for n in range(3)]
+    others = [f"The day was a lamp {n},It was dark,It was bright,1" for n in range(5)]
+    for name, lines in (("train", [*evaluated, *others]), ("dev", evaluated)):
+        (tmp_path / f"{name}.csv").write_text(header + "\n".join(lines) + "\n")
+    files = {"file": str(tmp_path / "train.csv"), "validation": str(tmp_path / "dev.csv")}
+    few, _ = registry.for_training(DataConfig(dataset="own", **files, train_limit=4), PathsConfig())
+    assert [item.context for item in few.items] == [f"The day was a lamp {n}" for n in range(4)]
+    assert few.notes[-1] == "train: the first 4 of 5 items, since data.train_limit=4"
 
 
 def test_a_pair_that_is_cut_is_not_a_pair() -> None:
