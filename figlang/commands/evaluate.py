@@ -1,6 +1,8 @@
 """Evaluate a run, a checkpoint or a pretrained model: `checkpoint=runs/…`, or `model=smollm2 scoring=pmi`."""
 
 import logging
+import shlex
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,8 +12,9 @@ from figlang import tables
 from figlang.api import comparing
 from figlang.config import EvaluateConfig
 from figlang.config.entry import entry
+from figlang.config.presets import CONF, DEFAULTS
 from figlang.errors import FiglangError
-from figlang.evaluation import assessment
+from figlang.evaluation import assessment, opening
 from figlang.machine.printing import say
 from figlang.reports import figures, showing
 from figlang.runs import systems
@@ -37,6 +40,28 @@ def side_by_side(folders: Sequence[str]) -> None:
         log.warning("they are not set side by side: %s", error)
 
 
+def unasked(config: EvaluateConfig, words: Sequence[str]) -> str:
+    """A line that names the data of a run, if the bundled sample was evaluated because no data were named.
+
+    Args:
+        config: The options of the evaluation.
+        words: The words of its command line.
+
+    Returns:
+        The line. Empty if data were named, or if the run was trained on the sample too.
+    """
+    data, checkpoint = config.data, config.checkpoint
+    if checkpoint is None or data.name != DEFAULTS.small or any(word.startswith("data=") for word in words):
+        return ""
+    trained = opening.trained_on(config)
+    if trained is None or (trained.dataset, trained.root) == (data.dataset, data.root):
+        return ""
+    said = f"No data= was given, so this is {data.name}. {checkpoint} was trained on {trained.name}"
+    if not (CONF / "data" / f"{trained.name}.yaml").is_file():  # files of one's own
+        return f"{said}; data= names other items."
+    return f"{said}: figlang evaluate checkpoint={shlex.quote(checkpoint)} data={trained.name}"
+
+
 @entry("evaluate", side_by_side)
 def main(config: EvaluateConfig) -> str | None:
     if config.epoch == "best" and config.checkpoint is not None:
@@ -48,7 +73,7 @@ def main(config: EvaluateConfig) -> str | None:
         return None  # one of several processes: the first one reports
     content, folder = assessed
     console = Console()
-    showing.show(content, folder, console)
+    showing.show(content, folder, console, unasked(config, sys.argv[1:]))
     for picture in figures.prompts(folder):
         say(str(picture), console, "bold")
     return str(folder)

@@ -168,7 +168,7 @@ def unseen(config: EvaluateConfig, split: Split) -> Split:
     task = data.task(config.data.dataset)
     if not task.divided or config.split == "train":
         return split
-    trained = _trained_on(config)
+    trained = trained_on(config)
     if trained is None or all(part.dataset != config.data.dataset for part in data.parts(trained)):
         return split
     if config.data.question != task.mixed_as:
@@ -186,7 +186,7 @@ def unseen(config: EvaluateConfig, split: Split) -> Split:
     return split
 
 
-def _trained_on(config: EvaluateConfig) -> DataConfig | None:
+def trained_on(config: EvaluateConfig) -> DataConfig | None:
     """The settings of the data of a checkpoint's last training; None if its folder does not have them."""
     if config.checkpoint is None:
         return None

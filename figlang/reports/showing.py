@@ -17,16 +17,24 @@ from figlang.tasks.reference import Comparison
 from figlang.tasks.task import Task
 
 
-def show(content: Mapping[str, Any], folder: Path, console: Console) -> None:
+def show(content: Mapping[str, Any], folder: Path, console: Console, caution: str = "") -> None:
     """Print the tables of a metrics.json, its signature and its folder; of one of several runs, a line of its
-    numbers and its folder."""
+    numbers and its folder.
+
+    Args:
+        content: The metrics.json.
+        folder: Its folder.
+        console: Where to print.
+        caution: What is said of the command below the tables.
+    """
     if one_of_several():
         _show_shortly(content, folder, console)
         return
     compared = compare(content, registry.task_of(content))
     terminal.summary(content, compared, title(content), console)
     terminal.published(compared, console)
-    for line, style in ((f"signature {content['signature']}", "dim"), (str(folder), "bold")):
+    said = [(caution, "yellow")] if caution else []
+    for line, style in (*said, (f"signature {content['signature']}", "dim"), (str(folder), "bold")):
         say(line, console, style)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from evaluate import main as evaluate_command
 from tests import causal_models, masked_models
+from tests.running import run, train
 from train import main as train_command
 
 QUIET = ["trainer=cpu", "trainer.threads=1", "trainer.progress=false"]
@@ -149,3 +150,15 @@ def test_training_takes_none_of_it(
     with pytest.raises(SystemExit):
         train_command()
     assert "evaluation" in capsys.readouterr().err
+
+
+def test_a_run_that_is_evaluated_without_data_is_told_its_own(tmp_path: Path) -> None:
+    assert train(tmp_path, "data=own_sample", "data.limit=8", "run=run").returncode == 0
+    words = ("checkpoint=run", "overwrite=true", "data.limit=4", *QUIET)
+    said = run(tmp_path, "evaluate.py", *words).stdout
+    line = "No data= was given, so this is figqa_sample. run was trained on own_sample: "
+    assert line + "figlang evaluate checkpoint=run data=own_sample" in said
+    assert said.splitlines()[-1] == "run/evaluations/figqa_sample-validation-data.limit_4", (
+        "the folder is last"
+    )
+    assert "No data=" not in run(tmp_path, "evaluate.py", *words, "data=figqa_sample").stdout
