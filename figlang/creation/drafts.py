@@ -2,20 +2,21 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from figlang.config import DataConfig
+from figlang.config import DataConfig, PathsConfig
 from figlang.config.signature import digest
 from figlang.creation.prompts import MEANINGS, METAPHORS
 from figlang.errors import FiglangError
 from figlang.files.rows import Problems, read_csv
 from figlang.files.sources import sha256
 from figlang.files.tables import columns
+from figlang.tasks import registry
 from figlang.tasks.own import reading
 from figlang.text.amounts import form
 from figlang.text.tidying import fold
-from figlang.types import Item
+from figlang.types import Item, Split
 
 PARTS = (*METAPHORS, *MEANINGS)
 COLUMNS = "data.columns"  # options of figlang describe that figlang create does not have
@@ -71,17 +72,29 @@ def read(path: Path) -> Drafts:
         else:
             return _pairs(path)
     try:
-        found = reading.read("validation", DataConfig(name=path.stem, dataset="own", file=str(path)))
+        split, guess = _split(path)
     except FiglangError as error:
         raise FiglangError(_named_elsewhere(str(error))) from error
-    split = found.split
     known = tuple(item for item in split.items if item.gold is not None)
     faults = [
         Fault(item.id, "fields", "the right option is hidden") for item in split.items if item.gold is None
     ]
-    faults += _noted(path, (note for note in split.notes if note != found.guess))
+    faults += _noted(path, (note for note in split.notes if note != guess))
     faults += [*_alike(known), *_unswapped(known)]
-    return Drafts(known, tuple(faults), 0, split.sha256, _named_elsewhere(found.guess))
+    return Drafts(known, tuple(faults), 0, split.sha256, _named_elsewhere(guess))
+
+
+def _split(path: Path) -> tuple[Split, str]:
+    """The items of a file as data= reads them, and the note about columns that were guessed."""
+    # Hydra comes with them, and what is only counted needs none.
+    from figlang.config.composing import data_presets
+    from figlang.config.shorthand import OWN, preset_of_table
+
+    if (preset := preset_of_table(str(path))) == OWN:
+        found = reading.read("validation", DataConfig(name=path.stem, dataset="own", file=str(path)))
+        return found.split, found.guess
+    (data,) = data_presets([preset])
+    return registry.load("validation", replace(data, file=str(path)), PathsConfig()), ""
 
 
 def _named_elsewhere(sentence: str) -> str:

@@ -125,6 +125,14 @@ def test_pairs_without_a_column_of_clusters_are_a_finding(tmp_path: Path) -> Non
     assert found.endswith("figlang describe takes data.columns, and writes the YAML file that file= takes")
 
 
+def test_neighbours_of_a_table_in_the_form_of_fig_qa_are_pairs_as_data_reads_them(tmp_path: Path) -> None:
+    file = tmp_path / "own.csv"
+    file.write_text("startphrase,ending1,ending2,labels\nit is a,great,small,0\nit is b,great,small,1\n")
+    found = drafts.read(file)
+    assert [item.group for item in found.items] == ["own-1", "own-1"]
+    assert not found.faults
+
+
 def test_columns_that_were_guessed_are_said_and_are_not_a_finding(tmp_path: Path) -> None:
     file = tmp_path / "own.csv"
     file.write_text("context,option1,option2,label\nit is a,great,small,0\nit is b,good,bad,1\n")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from figlang.config import DataConfig
+from figlang.config.presets import DEFAULTS
 from figlang.errors import FiglangError
 from figlang.tasks.own import columns, golds, items, options, sources, unpaired
 from figlang.tasks.own.columns import Chosen
@@ -61,10 +62,15 @@ def read(split: str, data: DataConfig) -> Read:
         raise found.problems.nothing_usable("add rows below the header")
     pairs = 0 if chosen.cluster or found.fixed else unpaired.counts(usable)[0]
     if pairs:
+        # A table of these columns has a preset that finds pairs by itself.
+        by_neighbours = any(
+            {chosen.context, *chosen.options} >= set(known) for known in DEFAULTS.by_columns.values()
+        )
         found.problems.note(
             f"{found.problems.path.name}: {pairs:,} rows look like pairs (two rows have the same options, "
             "and another one is right in each) and are read as independent; if they are pairs, name their "
             "column by data.columns.cluster=COLUMN"
+            + (", or give a CSV file of them by data=FILE, of which neighbours are pairs" * by_neighbours)
         )
     notes = tuple(found.problems.found)
     loaded = Split(found.stem, usable, found.source, found.sha256, notes, drawn=words.replace("|", "/"))

@@ -311,3 +311,11 @@ def test_words_for_a_missing_cell_are_named(tmp_path: Path) -> None:
     notes = " ".join(load(write(tmp_path / "na.csv", content), columns=named).notes)
     assert "na.csv row 2: a text is 'NA', kept" in notes
     assert "na.csv: 3 rows with 'NaN' in par are one cluster; empty these cells" in notes
+
+
+def test_rows_whose_neighbours_could_be_pairs_are_told_by_which_file(tmp_path: Path) -> None:
+    content = [
+        {"startphrase": f"Frase {n}", "ending1": "Es", "ending2": "No es", "labels": n} for n in range(2)
+    ]
+    (note,) = [one for one in load(write(tmp_path / "a.json", content)).notes if "look like pairs" in one]
+    assert note.endswith("or give a CSV file of them by data=FILE, of which neighbours are pairs")
