@@ -47,7 +47,15 @@ def main(combinations: list[Combination[EvaluateConfig]]) -> None:
 
 def _check_places(combinations: list[Combination[EvaluateConfig]]) -> None:
     places: dict[Path, Combination[EvaluateConfig]] = {}
+    cells: dict[tuple[str, str], Combination[EvaluateConfig]] = {}
     for combination in combinations:
+        column = combination.config.data.name
+        if (other := cells.setdefault((combination.but("data"), column), combination)) is not combination:
+            both = " and ".join(" ".join(each.choices) for each in (other, combination))
+            raise FiglangError(
+                f"{both} would be one column of the table, {column}; leave out data.name=, and give files "
+                "different names"
+            )
         place = outputs.place(combination.config)
         if (other := places.setdefault(place, combination)) is not combination:
             both = " and ".join(" ".join(each.choices) for each in (other, combination))

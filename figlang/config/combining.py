@@ -2,7 +2,7 @@
 them."""
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from typing import Generic, TypeVar
 
 import hydra
@@ -15,6 +15,7 @@ from figlang.config.composing import named
 from figlang.config.idle import ALLOWING
 from figlang.config.presets import CONF
 from figlang.config.roots import chosen
+from figlang.config.shorthand import of_data
 
 T = TypeVar("T")
 
@@ -82,7 +83,8 @@ def _combinations(verb: str, schema: type[T], words: list[str], kind: str = "") 
     made = []
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
         for choices in dict.fromkeys(product(*swept)):  # a value given twice is one
-            composed = hydra.compose(chosen(verb, words)[0], [*fixed, *choices], return_hydra_config=True)
+            each = chain.from_iterable(of_data(choice, words) for choice in choices)
+            composed = hydra.compose(chosen(verb, words)[0], [*fixed, *each], return_hydra_config=True)
             HydraConfig.instance().set_config(composed)
             with open_dict(composed):
                 del composed["hydra"]

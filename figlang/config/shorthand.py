@@ -59,7 +59,7 @@ def expanded(root: Root, words: Sequence[str], folder: Path) -> list[str]:
     if "split" in names:
         ways["split"] = _split
     if "data" in root.presets:
-        ways["data"] = partial(_data, words=words)
+        ways["data"] = partial(_data, words=words, together=root.together)
     if "method" in root.presets:
         ways["method.batch_size"] = partial(_batch_size, words=words)
     several = root.together or not {"-m", "--multirun"}.isdisjoint(words)
@@ -109,7 +109,21 @@ def _split(value: str) -> list[str]:
     return [f"split={','.join(SPLITS.get(part, part) for part in value.split(','))}"]
 
 
-def _data(value: str, words: Sequence[str]) -> list[str]:
+def of_data(word: str, words: Sequence[str]) -> list[str]:
+    """One of several values of data= as words that Hydra reads.
+
+    Args:
+        word: The word, for example `data=FILE.csv`.
+        words: The words of the command line.
+
+    Returns:
+        The words; another word alone, as it is.
+    """
+    key, _, value = word.partition("=")
+    return _data(value.strip("'\""), words) if key == "data" else [word]
+
+
+def _data(value: str, words: Sequence[str], together: bool = False) -> list[str]:
     parts = lists.parts(value)
     if sheet := next((part for part in parts if part.lower().endswith(SHEETS)), None):
         raise FiglangError(f"data={sheet} is a spreadsheet; save it as a CSV file in UTF-8 and give that")
@@ -122,6 +136,8 @@ def _data(value: str, words: Sequence[str]) -> list[str]:
                 f"{', '.join(TABLES)}"
             )
         return [f"data={value}"]
+    if together and len(parts) > 1:  # each is read alone, by `of_data`
+        return [f"data={','.join(map(text, parts))}"]
     _check_single("data", parts)
     return [f"data={preset_of_table(parts[0], words)}", f"data.file={text(parts[0])}"]
 

@@ -213,6 +213,23 @@ def test_the_matrix_has_every_cell_or_the_reason(
     )
 
 
+def test_files_of_ones_own_are_columns_beside_presets(
+    home: Path, schemer: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "startphrase,ending1,ending2,labels\nit is a,great,small,0\nit is b,great,small,1\n"
+    for folder in ("my own", "other"):
+        (home / folder).mkdir()
+        (home / folder / "mine.csv").write_text(text)
+    run = f"checkpoint={schemer.relative_to(home)}"
+    call(home, transfer_command, run, "data=figqa_sample,my own/mine.csv", "data.limit=4")
+    folder = home / capsys.readouterr().out.split()[-1]
+    cells = json.loads((folder / "matrix.json").read_text())
+    assert [cell["column"] for cell in cells] == ["figqa_sample", "mine"]
+    with pytest.raises(SystemExit):
+        call(home, transfer_command, run, "data=my own/mine.csv,other/mine.csv")
+    assert "would be one column of the table, mine; " in capsys.readouterr().err
+
+
 def test_an_untrained_network_stands_beside_a_run(
     home: Path, schemer: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

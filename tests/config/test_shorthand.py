@@ -12,7 +12,7 @@ from figlang.config import EvaluateConfig, PathsConfig, TrainConfig, calling, li
 from figlang.config.kinds import Kind, kind_of
 from figlang.config.presets import CONF
 from figlang.config.roots import ROOTS
-from figlang.config.shorthand import expanded
+from figlang.config.shorthand import expanded, of_data
 from figlang.errors import FiglangError
 from figlang.tasks import registry
 from figlang.types import Split
@@ -179,6 +179,13 @@ def test_a_file_that_is_not_a_table_is_not_called_a_preset(
 def test_several_values_are_presets(word: str) -> None:
     with pytest.raises(FiglangError, match="several values have to be presets"):
         words("evaluate", word)
+
+
+def test_a_table_of_transfer_has_files_beside_presets() -> None:
+    assert words("transfer", "data=miqa,my items.csv") == ["data=miqa,'my items.csv'"]
+    assert of_data("data=my items.csv", []) == ["data=figqa_csv", "data.file='my items.csv'"]
+    assert of_data("data=miqa", []) == ["data=miqa"]
+    assert of_data("checkpoint=a", []) == ["checkpoint=a"]
 
 
 def test_model_encoder_takes_a_sentence_encoder_as_one_and_hints_for_others(
