@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 from pydantic_core import from_json
+from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 from transformers.utils import cached_file
 from typing_extensions import TypedDict
 
@@ -195,10 +196,15 @@ def read(
     format = untrained(classes)
     # Sentence encoders often name the class that they were pretrained as.
     if format.bare and vectors is None and any("For" in name for name in classes):
+        masked = config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
         raise FiglangError(
             f"{source}: {classes[0]} has no {MANIFEST}, and only multiple-choice networks, NLI classifiers, "
-            "sentence encoders and bare encoders can do without; train it first, or score a masked-LM head "
-            "by figlang evaluate with scoring=pll"
+            "sentence encoders and bare encoders can do without; train it first, or "
+            + (
+                "score a masked-LM head by figlang evaluate with scoring=pll"
+                if masked
+                else "take another model"
+            )
         )
     return _made(source, revision, config, vectors)
 

@@ -106,7 +106,14 @@ def test_a_network_of_another_kind_without_figlang_json_is_refused(tmp_path: Pat
     (tmp_path / "model" / "config.json").write_text(
         json.dumps(config | {"architectures": ["BertForTokenClassification"]})
     )
-    with pytest.raises(FiglangError, match=r"BertForTokenClassification has no figlang\.json"):
+    with pytest.raises(
+        FiglangError, match=r"BertForTokenClassification has no figlang\.json, .*scoring=pll$"
+    ):
+        checkpoint.load(str(tmp_path / "model"))
+    (tmp_path / "model" / "config.json").write_text(
+        json.dumps({"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]})
+    )
+    with pytest.raises(FiglangError, match=r"train it first, or take another model$"):
         checkpoint.load(str(tmp_path / "model"))
 
 
