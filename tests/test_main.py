@@ -70,6 +70,15 @@ def test_wrong_options_of_every_verb_are_one_line_and_load_no_torch(tmp_path: Pa
     assert lines[0].startswith("2 1 error: unknown key 'surely_not'; the top level has ")
 
 
+@pytest.mark.parametrize("start", ["train.py", "evaluate"])
+def test_python_without_docstrings_is_refused_without_a_traceback(start: str, tmp_path: Path) -> None:
+    ended = python(tmp_path, "-OO", *STARTS[start], "data=figqa_sample")
+    assert ended.returncode == 2
+    # Hydra may warn of a plugin that reads docstrings too.
+    assert ended.stderr.splitlines()[-1].startswith("error: python -OO (or PYTHONOPTIMIZE=2) leaves out doc")
+    assert "Traceback" not in ended.stderr
+
+
 def test_a_preset_with_a_typo_loads_no_torch(tmp_path: Path) -> None:
     *lines, loaded = said_of([[*STARTS["train.py"], "data=figqa_medum"]], tmp_path)
     assert loaded == "[]"

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from figlang.errors import FiglangError
+
 MODELS = "transformers.models"
 LISTING = "transformers.utils.import_utils"
 
@@ -24,7 +26,15 @@ def imported(name: str) -> ModuleType:
 
     Args:
         name: The full name of the module.
+
+    Raises:
+        FiglangError: Python leaves out docstrings, which transformers reads.
     """
+    if sys.flags.optimize > 1:
+        raise FiglangError(
+            "python -OO (or PYTHONOPTIMIZE=2) leaves out docstrings, which transformers needs; use python or "
+            "python -O"
+        )
     if name in sys.modules:  # a second run of a process must not keep the garbage of the first one
         return import_module(name)
     with uncollected(), _listed_once(), unadvised():
