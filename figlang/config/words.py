@@ -124,7 +124,11 @@ def _without_earlier(words: Sequence[str]) -> list[str]:
 
 
 def _check_scoring(words: list[str]) -> None:
-    for group, preset in (("scoring", "clean"), ("protocol", "cot")):
+    # scoring=letter alone is protocol=letter.
+    for group, preset in (
+        ("scoring", "clean"),
+        ("protocol", "letter" if "scoring=letter" in words else "cot"),
+    ):
         field = next((word.split("=")[0] for word in words if word.startswith(f"{group}.")), None)
         if field and not any(word.startswith(f"{group}=") for word in words):
             raise FiglangError(

@@ -28,6 +28,12 @@ def test_shared_items_are_asked_for_by_a_flag_too() -> None:
     assert readable(ROOTS["compare"], ["--common", "one", "two"]) == ["common=true", "runs=[one,two]"]
 
 
+def test_a_setting_of_a_protocol_is_answered_with_the_protocol_of_its_scoring() -> None:
+    for word, preset in (("scoring=letter", "letter"), ("model=smollm2", "cot")):
+        with pytest.raises(FiglangError, match=f"named with it: protocol={preset} protocol.language=…"):
+            readable(ROOTS["evaluate"], [word, "protocol.language=es"])
+
+
 def test_other_verbs_explain_the_flag() -> None:
     with pytest.raises(FiglangError, match="arguments have no dashes: write rename=A=B"):
         readable(ROOTS["evaluate"], ["--rename=A=B"])
