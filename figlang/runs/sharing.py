@@ -6,7 +6,7 @@ from dataclasses import replace
 from figlang.errors import FiglangError
 from figlang.runs.systems import System, different_files, files
 from figlang.tasks.overlap_table import SAMPLES
-from figlang.text.amounts import counted
+from figlang.text.amounts import counted, form
 
 # Numbers of metrics.json on all items of a system, which do not hold for a part of them.
 OF_ALL = ("gain", "blind", "replies")
@@ -33,9 +33,10 @@ def checked(systems: Sequence[System]) -> list[System]:
 
 
 def common(systems: Sequence[System]) -> tuple[list[System], str]:
-    """The systems with the items that all have, and a sentence that says how many that are.
+    """The systems with the items that all have, and what is said of them.
 
-    An item is shared if its id and its answer are the same.
+    An item is shared if its id and its answer are the same. The text says how many are, and how many ids have
+    another answer in another system: their files may number other items.
 
     Raises:
         FiglangError: If they share no item.
@@ -63,7 +64,15 @@ def common(systems: Sequence[System]) -> tuple[list[System], str]:
         for system in systems
     ]
     counts = ", ".join(f"{len(one):,} of {system.name}" for system, one in zip(systems, seen, strict=True))
-    return cut, f"Compared on the {counted(len(shared), 'item')} that all systems have: {counts}."
+    said = f"Compared on the {counted(len(shared), 'item')} that all systems have: {counts}."
+    named = set.intersection(*({name for name, _ in one} for one in seen))
+    if odd := len(named) - len(shared):
+        said += (
+            f" {counted(odd, 'id')} {form(odd, 'has', 'have')} another answer in another system and "
+            f"{form(odd, 'is', 'are')} left out. If ids are numbers of rows, rows of different files may be "
+            "different items; give items ids of their own."
+        )
+    return cut, said
 
 
 def check_files(systems: Sequence[System]) -> str:

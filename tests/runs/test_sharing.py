@@ -52,6 +52,16 @@ def test_shared_items_are_compared_as_if_there_were_no_others(tmp_path: Path) ->
     assert of_paths(same, common=True).lines() == wanted.lines()
 
 
+def test_ids_with_other_answers_are_counted_where_they_are_left_out(tmp_path: Path) -> None:
+    """Items named by the number of their row are other items after a row was put in."""
+    one = written(tmp_path / "one.jsonl", 0, 60, 3)
+    rows = [Prediction(f"i{n}", f"g{n // 2}", int(n % 10 == 0), (1.0, 0.0)) for n in range(60)]
+    write_predictions(tmp_path / "two.jsonl", rows)
+    note = of_paths([one, str(tmp_path / "two.jsonl")], common=True).notes[-1]
+    assert note.startswith("Compared on the 54 items that all systems have: ")
+    assert " 6 ids have another answer in another system and are left out. If ids are numbers of rows" in note
+
+
 def test_replies_to_all_items_are_no_number_of_shared_ones(tmp_path: Path) -> None:
     """The share of unread replies of all items stood beside the accuracy on the shared ones."""
     sample = registry.load("validation", SAMPLE, PathsConfig())
