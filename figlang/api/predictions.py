@@ -119,8 +119,8 @@ class Predictions(Sequence[Prediction], Shown):
 
         Args:
             rows: For each item a dictionary with `id`, `scores` (a number for each option, the highest is
-                the choice), `gold` and, for pairs, `group`. `paired=False` says that a group is not a pair.
-                Other keys are attributes.
+                the choice), `gold` and, for pairs, `group`. `paired=False` says that a group is not a pair; a
+                group of more items than options is not one. Other keys are attributes.
             name: The name of the system.
 
         Raises:

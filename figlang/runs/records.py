@@ -3,6 +3,7 @@
 A dictionary has a key for each field. Every other key is an attribute: a category, or several in a list.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -152,13 +153,15 @@ def read_predictions(records: Iterable[Mapping[str, Any]]) -> list[Prediction]:
             the item, for example its context, are passed over.
 
     Returns:
-        The predictions, in their order.
+        The predictions, in their order. A group of more items than an item has options is not a pair, since
+        another option is right in each item of a pair, unless a record says that it is.
 
     Raises:
         FiglangError: One is not a prediction.
     """
     read: list[Prediction] = []
     known: set[str] = set()
+    told: set[str] = set()
     rows = list(_several_records(records))
     clusters = _clusters(rows)
     for place, record in enumerate(rows):
@@ -171,10 +174,13 @@ def read_predictions(records: Iterable[Mapping[str, Any]]) -> list[Prediction]:
             numbers = tuple(float(score) for score in scores)
         except (TypeError, ValueError, OverflowError) as error:
             raise FiglangError(f"record {place}: a score is not a number; give numbers in scores") from error
+        group = _group(record, place, lone(name, clusters))
+        if _given(record, "paired", None) is not None:
+            told.add(group)
         read.append(
             Prediction(
                 name,
-                _group(record, place, lone(name, clusters)),
+                group,
                 _gold(record, place, len(numbers)),
                 numbers,
                 attributes(record, (*PREDICTION, *ITEM)),
@@ -183,7 +189,8 @@ def read_predictions(records: Iterable[Mapping[str, Any]]) -> list[Prediction]:
         )
     if not read:
         raise FiglangError("there are no records; give a dictionary with id and scores for each prediction")
-    return read
+    sizes = Counter(row.group for row in read if row.group not in told)
+    return [replace(row, paired=False) if sizes[row.group] > len(row.scores) else row for row in read]
 
 
 def _item(record: Mapping[str, Any], place: int, clusters: AbstractSet[str]) -> Item:

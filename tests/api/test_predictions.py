@@ -116,3 +116,11 @@ def test_runs_that_were_read_are_those_of_their_folders(tmp_path: Path) -> None:
     (folders[0] / "metrics.json").write_bytes((folders[1] / "metrics.json").read_bytes())
     assert read[0].source is None, "another result lies there by now"
     assert read[1].source == folders[1]
+
+
+def test_a_group_of_more_items_than_options_is_not_a_pair_unless_it_is_said() -> None:
+    """Four items about one idiom counted as a pair, which is right if all four are."""
+    rows = [{"id": str(n), "group": "idiom", "gold": n % 2, "scores": [n % 2, 1]} for n in range(4)]
+    assert not any(row.paired for row in figlang.Predictions.from_list(rows))
+    assert all(row.paired for row in figlang.Predictions.from_list(rows[:2]))
+    assert all(row.paired for row in figlang.Predictions.from_list([row | {"paired": True} for row in rows]))
