@@ -135,6 +135,10 @@ OF_WRITING = (
 )
 
 
+# Settings of data that only a training reads.
+OF_TRAINING_ITEMS = ("data.train_limit", "data.recombined")
+
+
 def check_training(config: TrainConfig, given: Given) -> None:
     """Check that a multirun starts each run once, and that every option of its method has an effect.
 
@@ -188,7 +192,7 @@ def check_evaluation(config: EvaluateConfig, given: Given) -> None:
         )
     _check_effect(config, given, OF_EVALUATION + OF_WRITING)
     for name in given.names:
-        if name.startswith("method") or name in TRAINING or name == "data.train_limit":
+        if name.startswith("method") or name in TRAINING or name in OF_TRAINING_ITEMS:
             raise FiglangError(f"{name}= is for training and changes no evaluation; leave it out")
     # Weights below adapters that stay apart may have another precision, also in an encoder.
     vectors = config.model.family == "encoder" and config.model.adapters != "apart"
