@@ -35,6 +35,10 @@ GROUPS = (
     "above). With few items, large differences are not found either."
 )
 SEEDS = "Seeds of one recipe are one row: the mean over them. Its interval takes seeds as drawn too."
+TWO = (
+    "Two seeds say little about how much seeds differ: such an interval can be very wide, or by chance too "
+    "narrow. Three seeds or more are better."
+)
 PROMPT_BARS = "Thin bars: 95 % intervals over clusters of items; dotted: chance, if it is known."
 CURVE_BARS = (
     "Bars: the 95 % interval over clusters of items for one seed, and ± one standard deviation for several; "
@@ -199,6 +203,8 @@ def ranking(pools: Sequence[Pool], found: Sequence[Compared]) -> Table:
     about = [f"Accuracies are in %{points}. {_intervals(pools)}"]
     if any(len(pool.systems) > 1 for pool in pools):
         about.append(SEEDS)
+    if any(len(pool.systems) == 2 for pool in pools):
+        about.append(TWO)
     about += _trained([pools[place] for place in order])
     ranked = tuple(rows[place] for place in order)
     return Table("systems", f"Systems{_on(pools)}", headings, ranked, (*about, GROUPS))

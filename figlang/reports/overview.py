@@ -118,6 +118,8 @@ def _notes(chapter: Chapter) -> list[str]:
         notes.append(HIDDEN)
     if any(len(pool.systems) > 1 for pool in chapter.pools):
         notes.append(f"{differences.SEEDS} Other metrics have mean ± standard deviation.")
+    if any(len(pool.systems) == 2 for pool in chapter.pools):
+        notes.append(differences.TWO)
     notes += differences.of_single_weights(chapter.pools) if by_group(rows) else []
     notes += _of_each(chapter, _clean)[:LISTED]
     notes += [text for pool in chapter.pools for text in _warnings(pool)]

@@ -81,6 +81,7 @@ def test_tables_of_one_run_say_which_of_several_seeds_it_is(tmp_path: Path, samp
         "factors",
     ]
     assert "Its interval takes seeds as drawn too." in tables["summary"]
+    assert "Two seeds say little about how much seeds differ" in tables["summary"]
     assert "95 % intervals over clusters of items" in tables["surface"]
     assert all("is the best on these very items" in tables[name] for name in ("summary", "surface"))
     report(tmp_path / "single", *runs[1:])
