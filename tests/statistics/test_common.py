@@ -11,7 +11,7 @@ from figlang.errors import FiglangError
 from figlang.reports import errors
 from figlang.reports.parts import Chapter, Prose
 from figlang.runs.systems import Pool, System
-from figlang.statistics.common import in_common, majorities, people, wrong, wrong_of_people
+from figlang.statistics.common import in_common, level, majorities, people, wrong, wrong_of_people
 from figlang.tables import Table
 from figlang.tasks import registry as data
 from figlang.types import Prediction
@@ -108,3 +108,14 @@ def test_nothing_is_said_of_one_system_or_hidden_labels_and_strangers_are_refuse
     assert section is not None
     assert isinstance(section.parts[0], Table)
     assert section.parts[-1] == Prose("No item is missed by every system.")
+
+
+def test_more_than_half_of_the_raters_are_most() -> None:
+    assert [level(right, 4) for right in range(5)] == [
+        "none",
+        "half or fewer",
+        "half or fewer",
+        "most",
+        "all",
+    ]
+    assert [level(right, 3) for right in range(4)] == ["none", "half or fewer", "most", "all"]

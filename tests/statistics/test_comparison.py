@@ -19,6 +19,7 @@ from figlang.errors import FiglangError
 from figlang.runs import systems
 from figlang.runs.predictions import read_predictions, write_predictions
 from figlang.statistics import comparison
+from figlang.statistics.clustered import DIFFERENCE, Ratios
 from figlang.statistics.comparison import (
     agreement,
     compare,
@@ -62,6 +63,22 @@ def test_the_test_of_independent_items_is_mcnemars_of_statsmodels(ours: str, the
     # Student's t in place of the normal distribution, and n - 1 in place of n.
     n = len(both)
     assert compare(*alone)[0].p == pytest.approx(2 * t.sf(np.sqrt(chi2 * (n - 1) / n), n - 1))
+
+
+def test_clusters_of_several_sizes_keep_them() -> None:
+    ours, theirs = "rrrwrwrrwwrr", "rwwwrrwrwwwr"
+    groups = "abbcccdeefff"
+    rows = [
+        [replace(row, group=group) for row, group in zip(system(right), groups, strict=True)]
+        for right in (ours, theirs)
+    ]
+    moved = [(a == "r") - (b == "r") for a, b in zip(ours, theirs, strict=True)]
+    hits = [sum(move for move, its in zip(moved, groups, strict=True) if its == group) for group in "abcdef"]
+    ratio = Ratios.of(hits, [1, 2, 3, 1, 2, 3], DIFFERENCE)
+    found = compare(*rows)[0]
+    assert found.value == pytest.approx(sum(moved) / 12)
+    (low,), (high,) = ratio.intervals()
+    assert (found.low, found.high, found.p) == pytest.approx((low, high, ratio.p(0.0)[0]))
 
 
 def test_a_system_differs_from_itself_by_nothing() -> None:
@@ -252,6 +269,9 @@ def test_every_two_systems_are_compared_and_corrected() -> None:
     assert [(one.first, one.second) for one in found] == [(0, 1), (0, 2), (1, 2)]
     assert [one.items_holm for one in found] == pytest.approx(holm([one.items.p for one in found]))
     assert found[1].items.value == -1
+    of_pairs = [one.pairs.p for one in found if one.pairs]
+    assert len(of_pairs) == 3
+    assert [one.pairs_holm for one in found] == pytest.approx(holm(of_pairs))
 
 
 def test_what_seeds_add_is_taken_once_for_a_system(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from math import log
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, bootstrap, pearsonr, pointbiserialr, spearmanr
+from scipy.stats import binomtest, bootstrap, pearsonr, pointbiserialr, spearmanr, t
 
 from figlang.statistics.correlation import pearson, probability, spearman
 from figlang.types import Prediction
@@ -52,6 +52,30 @@ def test_the_interval_of_repeated_cases_is_that_of_their_groups() -> None:
     assert once is not None
     assert thrice is not None
     assert (thrice.low, thrice.high) == pytest.approx((once.low, once.high), abs=0.02)
+
+
+def test_the_error_is_that_of_a_small_change_of_each_groups_weight() -> None:
+    """The infinitesimal jackknife: five groups of two, four degrees of freedom."""
+    draw = np.random.default_rng(4)
+    x = draw.normal(size=10)
+    y = x + draw.normal(size=10)
+
+    def weighted(weights: np.ndarray) -> float:
+        (over_x, both), (_, over_y) = np.cov(x, y, aweights=weights, ddof=0)
+        return float(both / np.sqrt(over_x * over_y))
+
+    found = pearson(list(x), list(y), [str(place // 2) for place in range(10)])
+    step = 1e-6
+    rises = [
+        (weighted(1 + step * (np.arange(10) // 2 == group)) - weighted(np.ones(10))) / step
+        for group in range(5)
+    ]
+    assert found is not None
+    error = np.sqrt(5 / 4 * np.square(rises).sum()) / (1 - found.r**2)
+    reach = t.isf(0.025, 4) * error
+    ends = np.tanh(np.arctanh(found.r) + np.array([-reach, reach]))
+    assert (found.low, found.high) == pytest.approx(tuple(ends), rel=1e-4)
+    assert found.p == pytest.approx(2 * t.sf(np.arctanh(found.r) / error, 4), rel=1e-4)
 
 
 def test_clusters_that_all_say_the_same_leave_no_error() -> None:

@@ -56,6 +56,8 @@ def test_a_perfect_judge_gives_the_share_of_people_with_nothing_to_correct() -> 
     assert found.slope == pytest.approx(1)
     assert found.value == pytest.approx(truth.mean())
     assert found.low < truth.mean() < found.high  # it is not certain for answers that nobody rated
+    # The judge's variance over 60 answers, by 20 groups less a mean and a slope, and half a difference of 20.
+    assert found.error**2 == pytest.approx(truth.var() / 60 * 20 / 18 + 1 / (2 * 20**2))
 
 
 def test_a_share_is_never_more_than_all() -> None:
