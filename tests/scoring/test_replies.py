@@ -140,6 +140,7 @@ WRITTEN = [
     "**Answer: (B)**",
     r"So the answer is $\boxed{B}$.",
     "the answer is A</think><answer>B</answer>",
+    "The answer is (B), so my final answer is (B).",
 ]
 # What a careless reader would take for an answer.
 HOSTILE = [
@@ -203,6 +204,7 @@ HOSTILE = [
     "Why (A)?",
     "The answer is not simply B.",
     "The answer is A/B",
+    "The answer is (A), or else the answer is (B).",
 ]
 
 

@@ -114,6 +114,9 @@ def test_a_table_counts_and_names_without_text() -> None:
     assert made.rows == (("own", "validation", 2, "1 (50.0 %)", "1 (50.0 %)", "1 (50.0 %)"),)
     assert "1 training item whose metaphor" in made.notes[0]
     assert ids(document) == ["own validation: ours = theirs"]
+    many = {"data": "own", "split": "test", "context": {f"i{n}": "theirs" for n in range(14)}}
+    (line,) = ids({"evaluated": [many]})
+    assert line.endswith("i11 = theirs and 2 more")
     assert "clock" not in json.dumps(document)
 
 

@@ -56,6 +56,11 @@ def wording(name: str, **settings: str) -> Wording:
 def test_the_named_prompts(name: str, implies: str, implied_by: str) -> None:
     assert wording(name).prompt(IMPLIES) == implies
     assert wording(name).prompt(IMPLIED_BY) == implied_by
+    assert Implications().settled(PromptConfig(question=name)).question == name
+
+
+def test_a_prompt_without_a_name_numbers_its_options() -> None:
+    assert Implications().settled(PromptConfig()).question == "numbered"
 
 
 @pytest.mark.parametrize("name", ["numbered", "qa", "question_answer"])

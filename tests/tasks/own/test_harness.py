@@ -71,6 +71,14 @@ def test_templates_see_objects_within_rows(tmp_path: Path) -> None:
     ]
 
 
+def test_options_that_all_rows_share_are_a_list(tmp_path: Path) -> None:
+    write(tmp_path / "frases.jsonl", rows())
+    file = task(tmp_path, target='"1"')
+    file.write_text(file.read_text().replace('"{{[op1, op2, op3, op4]}}"', '["no", 7]'))
+    loaded = load(file, columns=ColumnsConfig(id="clave"))
+    assert {(item.options, item.gold) for item in loaded.items} == {(("no", "7"), 1)}
+
+
 def test_an_included_file_gives_what_the_task_leaves_out(tmp_path: Path) -> None:
     write(tmp_path / "frases.jsonl", rows())
     task(tmp_path)
