@@ -2,7 +2,7 @@
 
 import pytest
 
-from figlang.tables import fitting
+from figlang.tables import Table, fitting
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,10 @@ def test_a_long_word_is_measured_a_line_at_a_time() -> None:
     assert len(fitting.wrapped("x" * 3000, 30, measure)) == 100
     # A line is measured from its first letter on, and what is left of the word once per line: 0.2 million.
     assert sum(measured) < 500_000
+
+
+@pytest.mark.parametrize(("room", "widths"), [(200, (40, 10, 60)), (62, (25, 10, 25)), (26, (8, 8, 8))])
+def test_room_is_shared_among_the_columns_that_need_it(room: float, widths: tuple[float, ...]) -> None:
+    table = Table("t", "T", ("a", "b", "c"), (("x" * 40, "x" * 10, "x" * 60),))
+    found = fitting.fit(table, room, 1, [fitting.Attempt(len, False)], 8)
+    assert [panel.widths for panel in found.panels] == [widths]
