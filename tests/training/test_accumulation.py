@@ -201,3 +201,13 @@ def test_presets_of_cards_cut_steps_by_themselves(card: str, again: bool | None)
     config = compose("train", TrainConfig, ["model=smollm2", f"trainer={card}"])
     assert (config.trainer.accelerator, config.trainer.precision) == ("gpu", "bf16-mixed")
     assert (config.method.accumulate, config.method.checkpointing) == ("auto", again)
+
+
+def test_a_number_of_parts_that_was_set_is_kept() -> None:
+    def scarce_step(count: int) -> None:
+        raise MemoryError(f"{count} parts")
+
+    parts = Parts("2")
+    with pytest.raises(MemoryError, match="2 parts"):
+        parts.tried(scarce_step, 8, lambda _: pytest.fail("it was tried again"))
+    assert parts.count == 2

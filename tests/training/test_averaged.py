@@ -11,7 +11,7 @@ from pytorch_lightning import LightningModule
 from safetensors.torch import load_file
 from torch import nn
 
-from figlang.training.averaged import MovingAverage
+from figlang.training.averaged import MovingAverage, ScheduleFree
 from figlang.training.callbacks import Preemption
 from tests.running import train
 from tests.sampled import sampled
@@ -42,6 +42,20 @@ def test_the_average_is_that_worked_by_hand() -> None:
     assert weight.item() == 7.75
     each.on_train_batch_start(trainer, module, None, 0)
     assert weight.item() == 16.0
+
+
+def test_schedule_free_weights_are_exchanged_for_a_validation_and_at_the_end() -> None:
+    called: list[str] = []
+    optimizer = SimpleNamespace(eval=lambda: called.append("eval"), train=lambda: called.append("train"))
+    each, trainer, module = (
+        ScheduleFree(),
+        cast(Any, SimpleNamespace(optimizers=[optimizer])),
+        cast(Any, None),
+    )
+    each.on_validation_start(trainer, module)
+    each.on_train_batch_start(trainer, module, None, 0)
+    each.on_train_end(trainer, module)
+    assert called == ["eval", "train", "eval"]
 
 
 def weights(home: Path, name: str) -> dict[str, torch.Tensor]:

@@ -54,6 +54,15 @@ def test_every_item_is_in_one_batch_of_an_epoch(batch_size: int, max_tokens: int
     assert sorted(index for batch in batches for index in batch) == list(range(203))
 
 
+def test_a_pair_is_in_one_batch_and_a_larger_group_is_in_several() -> None:
+    pairs = [f"g{place // 2}" for place in range(200)]
+    for batch in epoch(LengthBuckets(many(200), 8, None, seed=0, groups=pairs)):
+        assert sorted(place ^ 1 for place in batch) == sorted(batch)
+    eights = [f"g{place // 8}" for place in range(64)]
+    mixed = epoch(LengthBuckets(examples([9] * 64), 8, None, seed=0, groups=eights))
+    assert min(len({eights[place] for place in batch}) for batch in mixed) > 1
+
+
 @pytest.mark.parametrize(("batch_size", "max_tokens"), SIZES)
 def test_no_batch_has_more_items_than_the_batch_size(batch_size: int, max_tokens: int | None) -> None:
     sizes = [len(batch) for batch in epoch(LengthBuckets(many(), batch_size, max_tokens, seed=0))]

@@ -17,6 +17,10 @@ def test_the_peak_is_that_counted_by_hand() -> None:
     assert Processor().reading(network, lambda: network(inputs)) == 2 * hidden
 
 
+def test_this_process_takes_some_memory() -> None:
+    assert 2**24 < Processor().held() < 2**37
+
+
 def test_a_device_has_the_meter_of_its_kind() -> None:
     assert isinstance(meter(torch.device("cpu")), Processor)
     assert isinstance(meter(torch.device("cuda", 0)), Gpu)
