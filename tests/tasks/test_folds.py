@@ -93,3 +93,11 @@ def test_a_training_and_an_evaluation_of_its_fold_share_no_item(tmp_path: Path) 
     assert ids(trained) | ids(evaluated) == {f"train-{n}" for n in range(1, 41)}
     assert not ids(trained) & ids(evaluated)
     assert len(validation.items) == 2, "only training items are dealt"
+
+
+def test_texts_that_are_cut_are_twins_by_their_options_too() -> None:
+    cut = Item("a", "a", "The trophy did not fit since the", ("trophy was big", "case was big"), 0, cut=True)
+    whole = replace(cut, cut=False)
+    others = ("shelf was low", "door was low")
+    assert twin(cut) == twin(replace(cut, id="b", gold=1)) != twin(replace(cut, options=others))
+    assert twin(whole) == twin(replace(whole, options=others))

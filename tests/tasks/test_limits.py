@@ -38,6 +38,7 @@ def test_each_part_gives_its_first_items_in_their_order() -> None:
     kept = limited(split(3, 1, 5), 6)
     assert [item.id for item in kept.items] == ["0-0", "0-1", "0-2", "1-0", "2-0", "2-1"]
     assert not kept.whole
+    assert [item.id for item in limited(split(4, 4), 4).items] == ["0-0", "0-1", "1-0", "1-1"]
     assert kept.notes == ("several: 6 of 9 items, the first 1 to 3 of each of 3 parts, since data.limit=6",)
 
 

@@ -145,6 +145,15 @@ def test_near_duplicates_are_found() -> None:
     assert overlap.near_duplicates([train], dev, least=0.81) == {}
 
 
+def test_of_several_contexts_the_most_similar_training_item_is_named() -> None:
+    words = [f"word{place}" for place in range(19)]
+    ours = item("ours", " ".join(words), "mine", "yours", cut=True)
+    near, equal = item("near", " ".join([*words[1:], "mine"])), item("equal", " ".join([*words, "yours"]))
+    for stage in ((near, equal), (equal, near)):
+        train, dev = (Split("x", rows, "x", "x") for rows in (stage, (ours,)))
+        assert overlap.near_duplicates([train], dev) == {"ours": "equal"}
+
+
 def test_twins_are_those_of_comparing_all() -> None:
     draw = random.Random(0)
     sets = [frozenset(draw.choices("abcdefghij", k=draw.randint(1, 7))) for _ in range(300)]

@@ -48,6 +48,10 @@ def test_every_rule_by_hand(rule: str, right: int, ties: int) -> None:
     assert one.accuracy.low <= one.accuracy.value <= one.accuracy.high
 
 
+def test_the_first_option_is_not_the_last() -> None:
+    assert [found([one])["first option"].accuracy.value for one in ITEMS[:2]] == [1, 0]
+
+
 def test_frequency_goes_by_right_answers_in_training_whatever_their_case_and_spaces() -> None:
     training = [
         item("t1", "a", ("No", "yes"), 0),

@@ -82,6 +82,15 @@ def test_a_prompt_without_a_readable_reply_stays_in_the_table() -> None:
     assert (made.rows[0][0], made.rows[0][-1]) == ("or", "–")
 
 
+def test_a_prompt_that_was_not_asked_a_type_of_question_has_no_cell_of_it() -> None:
+    one, both = [row for row in cell(10, 14) if KINDS[1] in row.attributes["question"]], cell(12, 10)
+    found = table.measure({("or", 0): one, ("qa", 0): both})
+    assert {kind: list(each["prompts"]) for kind, each in found.items()} == {
+        "implies": ["qa"],
+        "implied-by": ["or", "qa"],
+    }
+
+
 def test_the_spread_leaves_baselines_out() -> None:
     over = MEASURED["implies"]["over_prompts"]
     assert over["0"] == pytest.approx(
