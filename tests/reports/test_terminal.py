@@ -135,6 +135,13 @@ def test_a_tie_and_several_ties() -> None:
         assert line.startswith(said)
 
 
+def test_refused_items_have_a_share_and_their_number_and_none_has_no_row() -> None:
+    content = {"metrics": measure(ROWS), "refused": {"n": 8, "items": 1, "blind": 0}}
+    report.summary(content, (), "minilm on mine, validation", screen := console())
+    assert line(screen, "refused items") == "12.50 – 8 – –"
+    assert "refused blind items" not in text(screen)
+
+
 def test_hidden_labels_are_said_to_be_hidden() -> None:
     screen = summary([row(1, "a", None, 0), row(2, "a", None, 1)])
     assert "2 items, labels hidden" in text(screen)
