@@ -166,6 +166,17 @@ def test_forward_and_backward_by_hand() -> None:
     assert (backward and backward.value, backward_pairs and backward_pairs.value) == (1.0, 1.0)
 
 
+def test_backward_has_a_span_of_its_own() -> None:
+    rooms, answers = ("The room was an oven.", "The room was a fridge."), ("It was hot.", "It was cold.")
+    texts = [(room, answer) for room in rooms for answer in answers]
+    whole = {("", f"{room} {answer}"): -10.0 - place for place, (room, answer) in enumerate(texts)}
+    alone = {(f"{room} ", answer): -1.0 - place for place, (room, answer) in enumerate(texts)}
+    scoring = ScoringConfig(span="whole", backward_span="answer", norm="sum")
+    found = choose(TableScorer(whole | alone), [HOT, COLD], worded(scoring))
+    assert [row.scores for row in found.forward] == [(-10.0, -11.0), (-12.0, -13.0)]
+    assert [row.scores for row in found.backward] == [(-1.0, -3.0), (-2.0, -4.0)]
+
+
 def test_pmi_takes_the_likelihood_of_the_answer_alone_off() -> None:
     # hot is likelier everywhere; after the fridge it loses more against itself alone than cold does
     scorer = TableScorer(
