@@ -38,6 +38,14 @@ def test_one_bin_has_the_calibration_error_of_torchmetrics() -> None:
     assert found.ece == pytest.approx(float(theirs), abs=1e-6)
 
 
+def test_the_error_is_that_of_each_bin_by_its_items() -> None:
+    # Of two items with confidence 0.75 one is right, and both of two with 0.9.
+    sure = [(True, log(3)), (False, log(3)), (True, log(9)), (True, log(9))]
+    found = calibration([row(n, right, margin) for n, (right, margin) in enumerate(sure)], bins=2)
+    assert found is not None
+    assert found.ece == pytest.approx((2 * 0.25 + 2 * 0.1) / 4)
+
+
 def test_bins_hold_equally_many_items() -> None:
     rows = [row(n, right=True, margin=n / 10) for n in range(1, 26)]
     found = calibration(rows)

@@ -248,6 +248,16 @@ def test_agreement_is_cohens_kappa() -> None:
     found = agreement(ours, theirs)
     assert found.share == 6 / 8
     assert found.kappa == pytest.approx(float(cohen_kappa(*choices, task="binary")))
+    three = [[0, 1, 2, 2, 1, 0, 2], [0, 2, 2, 1, 1, 0, 2]]
+    ours, theirs = (
+        [Prediction(str(n), str(n), 0, tuple(map(float, np.eye(3)[choice]))) for n, choice in enumerate(row)]
+        for row in three
+    )
+    found, wanted = (
+        agreement(ours, theirs),
+        cohen_kappa(*map(torch.tensor, three), "multiclass", num_classes=3),
+    )
+    assert (found.share, found.kappa) == pytest.approx((5 / 7, float(wanted)))
 
 
 def test_a_tie_agrees_with_nothing() -> None:
