@@ -24,16 +24,20 @@ def letters(apart: npt.ArrayLike, order: Sequence[int]) -> list[str]:
             Three or more letters in a row are written as `b–f`. Letters after z are aa, ab, and so on.
     """
     alike = ~np.asarray(apart, bool)[np.ix_(order, order)]
-    shared, groups = np.eye(len(order), dtype=bool), []
+    shared, count = np.eye(len(order), dtype=bool), 0
+    members: list[list[int]] = [[] for _ in order]
     for first in range(len(order)):
-        for second in range(first + 1, len(order)):
-            if shared[first, second] or not alike[first, second]:
+        for second in first + 1 + np.flatnonzero(alike[first, first + 1 :]):
+            if shared[first, second]:
                 continue
-            groups.append(_grown(alike, [first, second]))
-            shared[np.ix_(groups[-1], groups[-1])] = True
-        if not any(first in group for group in groups):
-            groups.append([first])
-    members = [[number for number, group in enumerate(groups) if rank in group] for rank in range(len(order))]
+            group = _grown(alike, [first, int(second)])
+            shared[np.ix_(group, group)] = True
+            for rank in group:
+                members[rank].append(count)
+            count += 1
+        if not members[first]:
+            members[first].append(count)
+            count += 1
     by_place = dict(zip(order, members, strict=True))
     return [_written(by_place[place]) for place in range(len(order))]
 

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from figlang.statistics import letters as module
 from figlang.statistics.letters import letters
 
 
@@ -56,3 +57,18 @@ def test_systems_share_a_letter_only_if_they_do_not_differ(n: int, seed: int) ->
     for one in range(n):
         for other in range(one):
             assert bool(found[one] & found[other]) != apart[one, other]
+
+
+def test_no_group_is_searched_for_a_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1,000 systems can have thousands of groups, so a search of each group for each system takes seconds."""
+    searched: list[object] = []
+
+    class Group(list[int]):
+        def __contains__(self, one: object) -> bool:
+            searched.append(one)
+            return super().__contains__(one)
+
+    grown = module._grown
+    monkeypatch.setattr(module, "_grown", lambda alike, pair: Group(grown(alike, pair)))
+    assert letters(matrix(4, [(0, 2), (0, 3), (1, 3)]), [0, 1, 2, 3]) == ["a", "ab", "bc", "c"]
+    assert not searched
