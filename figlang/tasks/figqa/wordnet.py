@@ -1,8 +1,12 @@
 """WordNet 3.0 by NLTK, from NLTK's own data or from Debian's package wordnet-base."""
 
+import os
 import shutil
+import sys
 import warnings
+from collections.abc import Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +38,8 @@ def reader(folder: Path) -> Any:
 
     Raises FiglangError that says what to install.
     """
+    if not (DEBIAN / "data.noun").is_file() and _surely_absent():
+        raise FiglangError(f"WordNet is not installed; {INSTALL}")
     try:
         import nltk
         from nltk.corpus import wordnet
@@ -48,6 +54,30 @@ def reader(folder: Path) -> Any:
         warnings.filterwarnings("ignore", "The multilingual functions are not available")
         wordnet.ensure_loaded()
     return wordnet
+
+
+def _surely_absent() -> bool:
+    """Whether NLTK, which is installed, would not find WordNet in its folders.
+
+    NLTK takes a second to import, with scikit-learn, pandas and more. False if only NLTK can say it.
+    """
+    if "nltk" in sys.modules or os.name != "posix" or find_spec("nltk") is None:
+        return False
+    held = ("corpora/wordnet", "corpora/wordnet.zip", "corpora.zip")
+    return not any(
+        place.suffix == ".zip" or any(os.path.lexists(place / name) for name in held) for place in _places()
+    )
+
+
+def _places() -> Iterator[Path]:
+    """The folders of `nltk.data.path` on Unix."""
+    named = filter(None, os.environ.get("NLTK_DATA", "").split(os.pathsep))
+    for one in (*named, "~/nltk_data"):
+        yield Path(os.path.expanduser(one))  # noqa: PTH111 - pathlib's raises if there is no such home
+    for above in (sys.prefix, f"{sys.prefix}/share", f"{sys.prefix}/lib"):
+        yield Path(above) / "nltk_data"
+    for above in ("/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib"):
+        yield Path(above) / "nltk_data"
 
 
 def _found(library: Any, name: str) -> bool:
