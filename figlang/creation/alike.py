@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from figlang.creation.drafts import Fault
 from figlang.tasks import overlap
-from figlang.text.likeness import Words, neighbours, tokens, words
+from figlang.text.likeness import Words, links, tokens, words
 from figlang.text.tidying import fold
 from figlang.types import Item, Split
 
@@ -12,7 +12,7 @@ Pairs = list[tuple[str, str, float]]
 
 
 def within(items: Sequence[Item], least: float) -> Pairs:
-    """Items of different groups with similar contexts.
+    """Items of different groups with similar contexts: as many pairs as join all that stay together.
 
     Args:
         items: The items.
@@ -27,12 +27,11 @@ def within(items: Sequence[Item], least: float) -> Pairs:
         for place, context in enumerate(overlap.contexts(item)):
             if some := tokens(context):
                 sets[f"{item.id} {place}"], owners[f"{item.id} {place}"] = some, item
+    groups = {name: owner.group for name, owner in owners.items()}
     found: dict[tuple[str, str], float] = {}
-    for one, other, similarity in neighbours(sets, least):
-        first, second = owners[one], owners[other]
-        if first.group != second.group:
-            pair = (first.id, second.id)
-            found[pair] = max(similarity, found.get(pair, 0.0))
+    for one, other, similarity in links(sets, groups, least):
+        pair = (owners[one].id, owners[other].id)
+        found[pair] = max(similarity, found.get(pair, 0.0))
     return [(*pair, similarity) for pair, similarity in found.items()]
 
 

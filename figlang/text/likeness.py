@@ -118,22 +118,66 @@ def _rarest(text_tokens: frozenset[str], kept: int, count: Counter[str]) -> list
     return sorted(text_tokens, key=lambda token: (count[token], token))[:kept]
 
 
-def neighbours(texts: Mapping[str, frozenset[str]], least: float) -> Iterator[tuple[str, str, float]]:
-    """Every two texts that are alike, by the measure of `Twins` and as exactly.
+def links(
+    texts: Mapping[str, frozenset[str]], groups: Mapping[str, str], least: float
+) -> Iterator[tuple[str, str, float]]:
+    """Pairs of texts of different groups that are alike, by the measure of `Twins` and as exactly.
+
+    They are as many as join all chains of such texts, and no more: every two of many texts of one pattern
+    would be too many. A text has a pair with an earlier one if it is like any.
 
     Args:
         texts: Tokens by id.
+        groups: The group of each text, by id.
         least: Smallest similarity, above 0 and at most 1.
 
     Yields:
         The id of the earlier text, that of the later one, and their similarity.
     """
     count = Counter(token for text_tokens in texts.values() for token in text_tokens)
-    index: dict[str, list[str]] = defaultdict(list)
+    chains = _Chains()
     for name, text_tokens in texts.items():
         rare = _rarest(text_tokens, _kept(text_tokens, least), count)
-        for other in dict.fromkeys(other for token in rare for other in index[token]):
-            if (alike := _jaccard(text_tokens, texts[other])) >= least:
-                yield other, name, alike
+        found = []
+        for chain in chains.of(rare):
+            for other in chains.texts(chain, rare):
+                if groups[other] != groups[name] and (alike := _jaccard(text_tokens, texts[other])) >= least:
+                    yield other, name, alike
+                    found.append(chain)
+                    break
+        chains.join(name, rare, found)
+
+
+class _Chains:
+    """Texts by chain, and those of a chain by their rare tokens."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, dict[str, list[str]]] = {}  # the rare tokens of each text of a chain
+        self._index: dict[str, dict[str, list[str]]] = defaultdict(dict)
+
+    def of(self, rare: list[str]) -> list[str]:
+        """The chains that have one of these tokens."""
+        return list(dict.fromkeys(chain for token in rare for chain in self._index[token]))
+
+    def texts(self, chain: str, rare: list[str]) -> Iterator[str]:
+        """The texts of a chain that have one of these tokens, each once."""
+        seen = set()
         for token in rare:
-            index[token].append(name)
+            for name in self._index[token].get(chain, ()):
+                if name not in seen:
+                    seen.add(name)
+                    yield name
+
+    def join(self, name: str, rare: list[str], found: list[str]) -> None:
+        """Make one chain of a new text and these chains. The texts of smaller chains move to the largest."""
+        chain = max(found, key=lambda each: len(self._texts[each]), default=name)
+        new = {name: rare}
+        for small in found:
+            if small != chain:
+                moved = self._texts.pop(small)
+                for token in {token for tokens in moved.values() for token in tokens}:
+                    self._index[token].setdefault(chain, []).extend(self._index[token].pop(small))
+                new |= moved
+        self._texts.setdefault(chain, {}).update(new)
+        for token in rare:
+            self._index[token].setdefault(chain, []).append(name)
