@@ -11,10 +11,10 @@ from figlang.api.sources import Source, placed
 from figlang.api.tabular import to_pandas
 from figlang.errors import FiglangError
 from figlang.files import folders
-from figlang.machine import bars
 from figlang.reports import differences
+from figlang.reports.parts import in_pairs
 from figlang.runs import sharing, systems
-from figlang.statistics.comparison import Agreement, Compared, Difference, every_pair
+from figlang.statistics.comparison import Agreement, Compared, Difference
 from figlang.tables import Table
 
 MOST = 10  # pairs of systems that are shown; more are in the files
@@ -171,7 +171,7 @@ def of_paths(
     systems.check_renamed(pools, rename or {})
     if not common:  # files that share items differ
         systems.check_data(read)
-    compared = every_pair([pool.runs for pool in pools], lambda pairs: bars.track(pairs, "comparing"))
+    compared = in_pairs(pools)
     return Comparison(
         tuple(pool.name for pool in pools),
         tuple(row.id for row in read[0].predictions),

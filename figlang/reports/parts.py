@@ -1,7 +1,8 @@
 """The parts of a report: sections of tables, figures and sentences. The page and the files are made of
 them."""
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -14,7 +15,10 @@ from figlang.statistics.comparison import Compared, every_pair
 from figlang.tables import Table
 from figlang.tasks import registry, surface
 from figlang.tasks.task import Task
+from figlang.text.amounts import counted, duration
 from figlang.types import Item
+
+log = logging.getLogger("figlang")
 
 
 @dataclass(frozen=True)
@@ -51,12 +55,27 @@ class Long:
 NAMED = 10  # systems that a note names
 ROWS = 60  # The page shows at most so many rows of a table. Its files have all of them.
 
+MANY = 10_000  # pairs of systems whose number is said before they are compared, at about a millisecond each
+
 Part = Table | Long | Picture | Prose
 
 
 def fitted(table: Table) -> Table | Long:
     """A table for the page. If it has too many rows, the page shows the first ones."""
     return table if len(table.rows) <= ROWS else Long(table, ROWS)
+
+
+def in_pairs(pools: Sequence[Pool]) -> list[Compared]:
+    """Every two systems, compared. If they are many, a line says so before that begins."""
+    pairs = len(pools) * (len(pools) - 1) // 2
+    if pairs >= MANY:
+        log.info(
+            "%s are %s pairs, each with a test of its own: about %s at a millisecond each",
+            counted(len(pools), "system"),
+            f"{pairs:,}",
+            duration(pairs / 1000),
+        )
+    return every_pair([pool.runs for pool in pools], lambda parts: bars.track(parts, "comparing"))
 
 
 @dataclass(frozen=True)
@@ -89,7 +108,7 @@ class Chapter:
         labelled = any(row.gold is not None for row in self.pools[0].systems[0].predictions)
         if len(self.pools) < 2 or not labelled:
             return []
-        return every_pair([pool.runs for pool in self.pools], lambda pairs: bars.track(pairs, "comparing"))
+        return in_pairs(self.pools)
 
     @cached_property
     def rules(self) -> list[surface.Baseline]:

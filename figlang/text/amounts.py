@@ -33,3 +33,14 @@ def typed(value: float) -> str:
         return f"{value:g}"
     digits, _, power = f"{value:.5e}".partition("e")
     return f"{float(digits):g}e{int(power)}"
+
+
+def duration(seconds: float) -> str:
+    """A time in words, with as many digits as an estimate deserves."""
+    minutes = round(seconds / 60)
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if minutes < 90:
+        return f"{minutes} min"
+    hours = seconds / 3600
+    return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} days"

@@ -17,6 +17,7 @@ from rich.progress import (
 )
 
 from figlang.machine.bars import drawn_on
+from figlang.text.amounts import duration
 
 BAR = 24  # characters: with the columns beside it, a line of 80 is not full
 FIRST, EVERY = 15.0, 60.0  # seconds before the first estimate, and between the later ones
@@ -91,14 +92,3 @@ class Pace(Callback):
             text = "step %d of %d, epoch %d of %s: about %s left at this rate"
             self.logger.info(text, step, last, epoch, trainer.max_epochs, duration(left))
         self._next = now - began + EVERY if self.again else float("inf")
-
-
-def duration(seconds: float) -> str:
-    """A time in words, with as many digits as an estimate deserves."""
-    minutes = round(seconds / 60)
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    if minutes < 90:
-        return f"{minutes} min"
-    hours = seconds / 3600
-    return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} days"

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 import figlang
+from figlang.api import comparing
 from figlang.errors import FiglangError
-from figlang.reports import differences
+from figlang.reports import differences, parts
 from figlang.runs import systems
 from figlang.statistics.comparison import every_pair
 from tests.api.rows import predictions
@@ -58,3 +59,19 @@ def test_other_items_are_not_compared() -> None:
         )
     with pytest.raises(FiglangError, match="predictions or the path of a run are wanted, not dict"):
         figlang.compare(predictions(2, "a"), {})  # type: ignore[arg-type]
+
+
+def test_many_pairs_are_said_before_they_are_compared(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    paths = [str(predictions(wrong, f"every {wrong}").save(tmp_path)) for wrong in (2, 3, 4)]
+    monkeypatch.setattr(parts, "every_pair", lambda *_: pytest.fail(f"begins after {caplog.messages}"))
+    monkeypatch.setattr(parts, "MANY", 3)
+    line = "3 systems are 3 pairs, each with a test of its own: about 1 s at a millisecond each"
+    with caplog.at_level("INFO", "figlang"):
+        with pytest.raises(pytest.fail.Exception, match=line):
+            comparing.of_paths(paths)
+        caplog.clear()
+        monkeypatch.setattr(parts, "MANY", 4)
+        with pytest.raises(pytest.fail.Exception, match=r"begins after \[\]"):
+            comparing.of_paths(paths)

@@ -13,8 +13,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 from figlang.machine import bars
+from figlang.text.amounts import duration
 from figlang.training import progress
-from figlang.training.progress import OneLine, Pace, duration
+from figlang.training.progress import OneLine, Pace
 
 
 def test_the_bar_is_one_line_of_80() -> None:
