@@ -14,6 +14,7 @@ from figlang.config.combining import Combination
 from figlang.config.entry import entry
 from figlang.errors import FiglangError
 from figlang.evaluation.assessment import assess
+from figlang.machine.several import shortly
 from figlang.reports import matrix
 from figlang.runs import outputs
 
@@ -21,28 +22,33 @@ from figlang.runs import outputs
 @entry("transfer")
 def main(combinations: list[Combination[EvaluateConfig]]) -> None:
     _check_places(combinations)
-    cells, reports = [], True
-    for combination in combinations:
-        config, row = combination.config, combination.but("data")
-        try:
-            assessed = assess(config)
-        except FiglangError as error:
-            cells.append(
-                matrix.MatrixCell(
-                    row, config.data.name, config.checkpoint or config.model.name, reason=str(error)
-                )
-            )
-        else:
-            if assessed is None:
-                reports = False  # one of several processes: the first one reports
-            else:
-                cells.append(matrix.measured(row, config.data.name, assessed[0]))
-    if reports:
-        whole = matrix.Matrix.of(cells)
-        if not any(cell.metrics for cell in cells):
+    with shortly():
+        found = {place: _cell(combinations[place]) for place in _by_network(combinations)}
+    cells = [found[place] for place in range(len(combinations))]
+    made = [cell for cell in cells if cell is not None]
+    if len(made) == len(cells):  # one of several processes: the first one reports
+        whole = matrix.Matrix.of(made)
+        if not any(cell.metrics for cell in made):
             raise FiglangError(f"no checkpoint could be evaluated: {'; '.join(whole.reasons)}")
         folder = matrix.write(whole, Path(combinations[0].config.paths.runs) / "transfer")
         matrix.show(whole, folder, Console())
+
+
+def _by_network(combinations: list[Combination[EvaluateConfig]]) -> list[int]:
+    """Places of the combinations, those of a network after each other, so that it is opened once."""
+    keys = [repr((one.config.checkpoint, one.config.model, one.config.seed)) for one in combinations]
+    return sorted(range(len(keys)), key=lambda place: keys.index(keys[place]))
+
+
+def _cell(combination: Combination[EvaluateConfig]) -> matrix.MatrixCell | None:
+    """The result of a combination, or the reason why it has none. None in all processes but the first."""
+    config, row = combination.config, combination.but("data")
+    try:
+        assessed = assess(config)
+    except FiglangError as error:
+        name = config.checkpoint or config.model.name
+        return matrix.MatrixCell(row, config.data.name, name, reason=str(error))
+    return None if assessed is None else matrix.measured(row, config.data.name, assessed[0])
 
 
 def _check_places(combinations: list[Combination[EvaluateConfig]]) -> None:

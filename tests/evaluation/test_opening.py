@@ -1,11 +1,15 @@
 """How the model of an evaluation is opened: once for several runs of a command."""
 
+import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from figlang.commands.transfer import main as transfer_command
 from figlang.models import networks
+from tests.calls import call
 from tests.running import run
 
 WORDS = ["model=smollm2", "model.init=tiny", "data.limit=8", "trainer=cpu", "trainer.progress=false"]
@@ -56,3 +60,24 @@ def test_another_seed_is_opened_again(tmp_path: Path, monkeypatch: pytest.Monkey
     ended = run(tmp_path, "evaluate.py", "-m", *WORDS, "data=figqa_sample", "seed=5,6")
     assert ended.returncode == 0, ended.stderr
     assert len(opened) == 2, "random weights depend on the seed"
+
+
+def test_a_matrix_opens_each_of_its_networks_once_and_keeps_the_order_of_its_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    causal = networks.causal
+
+    def counted(*given: Any, **more: Any) -> Any:
+        opened.append(given[0].name)
+        return causal(*given, **more)
+
+    monkeypatch.setattr(networks, "causal", counted)
+    monkeypatch.chdir(tmp_path)
+    words = ("model.init=tiny", "data.limit=8", "paths.runs=runs")
+    call(monkeypatch, transfer_command, "data=figqa_sample,miqa_sample", "model=smollm2,gpt2", *words)
+    assert opened == ["smollm2-tiny", "gpt2-tiny"]
+    (document,) = tmp_path.glob("runs/transfer/*/matrix.json")
+    cells = [(cell["column"], cell["row"].split()[-1]) for cell in json.loads(document.read_text())]
+    names = ("figqa_sample", "miqa_sample"), ("model=smollm2", "model=gpt2")
+    assert cells == list(product(*names))
