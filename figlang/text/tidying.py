@@ -7,7 +7,8 @@ import regex
 # Unicode's sentence terminals lack the ellipsis and the Tibetan shad.
 TERMINAL = r"[\p{Sentence_Terminal}…‥།༎]"
 CLOSER = r"[\"'\p{Pe}\p{Pf}\p{Pi}]"
-_TAIL = regex.compile(rf"(?:{TERMINAL}|[\s,،、，])+$")
+# From the end on: forwards, a run of spaces within a text would be tried from each of them to its end.
+_TAIL = regex.compile(rf"(?:{TERMINAL}|[\s,،、，])+$", regex.REVERSE)
 _CLOSED = regex.compile(rf"{TERMINAL}\s*{CLOSER}+$")
 _LETTER = regex.compile(r"\p{L}", regex.REVERSE)
 # The full stop of scripts that have one of their own; all others write a period.

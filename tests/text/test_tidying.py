@@ -11,6 +11,7 @@ from figlang.evaluation.generation import first_sentence
 from figlang.scoring.encode import word
 from figlang.scoring.wording import Wording
 from figlang.tasks.figqa.free_text import that_is_to_say
+from figlang.text import tidying
 from figlang.text.tidying import TERMINAL, full_stop, titled
 from figlang.types import Item
 from tests.conftest import published
@@ -88,3 +89,10 @@ def test_all_of_mabl(language: str) -> None:
             assert word(unmarked, "clean") == worded, (language, name)
             assert full_stop(worded) == full_stop(unmarked)
             assert titled(titled(worded)) == worded
+
+
+@pytest.mark.parametrize("inner", [" ", ".", ", "])
+def test_a_long_run_within_a_text_is_not_tried_from_each_of_its_characters(inner: str) -> None:
+    """Tried so, 100,000 characters take a minute, and a million hours."""
+    text = f"x{inner * 100_000}y"
+    assert tidying._TAIL.sub("", f"{text}. ", timeout=10) == text
