@@ -140,7 +140,7 @@ def _open(config: EvaluateConfig, needed: str | None) -> Loaded | Served:
     """Open the model of one of several runs, or take the one that the run before has opened."""
     source = Path(config.checkpoint or config.model.name_or_path)
     files = sorted(source.rglob("*")) if source.is_dir() else [source] if source.is_file() else []
-    changed = [(str(path), path.stat().st_mtime_ns) for path in files]
+    changed = [(str(path), _changed(path)) for path in files]
     asked = [config.checkpoint, config.revision, config.paths.cache, config.seed, changed]
     key = digest([*asked, asdict(config.model), asdict(config.trainer)])
     if key not in _opened:
@@ -150,6 +150,14 @@ def _open(config: EvaluateConfig, needed: str | None) -> Loaded | Served:
     if isinstance(loaded, Loaded):
         before.append(loaded)
     return loaded
+
+
+def _changed(path: Path) -> int | None:
+    """When a file was changed; None of a link that leads nowhere, which is told when the model is opened."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None
 
 
 def unseen(config: EvaluateConfig, split: Split) -> Split:

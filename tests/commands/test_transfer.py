@@ -1,6 +1,7 @@
 """From NLI and WinoGrande to Fig-QA with the commands as a user runs them. All on tiny random networks."""
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -228,6 +229,20 @@ def test_files_of_ones_own_are_columns_beside_presets(
     with pytest.raises(SystemExit):
         call(home, transfer_command, run, "data=my own/mine.csv,other/mine.csv")
     assert "would be one column of the table, mine; " in capsys.readouterr().err
+
+
+def test_a_run_whose_weights_are_a_link_to_nowhere_is_an_empty_cell(
+    home: Path, schemer: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spoiled = shutil.copytree(schemer, home / "spoiled")
+    weights = spoiled / "model" / "model.safetensors"
+    weights.unlink()
+    weights.symlink_to(weights.name)
+    runs = f"checkpoint=spoiled,{schemer.relative_to(home)}"
+    call(home, transfer_command, runs, "data=figqa_sample", "data.limit=2", "blind=false")
+    folder = home / capsys.readouterr().out.split()[-1]
+    cells = json.loads((folder / "matrix.json").read_text())
+    assert [bool(cell["metrics"]) for cell in cells] == [False, True]
 
 
 def test_an_untrained_network_stands_beside_a_run(
