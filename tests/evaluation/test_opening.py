@@ -15,17 +15,21 @@ from tests.running import run
 WORDS = ["model=smollm2", "model.init=tiny", "data.limit=8", "trainer=cpu", "trainer.progress=false"]
 
 
-def test_several_evaluations_open_a_model_once_and_say_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened: list[str] = []
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the causal models that are opened."""
+    names: list[str] = []
     causal = networks.causal
 
     def counted(*given: Any, **more: Any) -> Any:
-        opened.append(given[0].name)
+        names.append(given[0].name)
         return causal(*given, **more)
 
     monkeypatch.setattr(networks, "causal", counted)
+    return names
+
+
+def test_several_evaluations_open_a_model_once_and_say_the_same(tmp_path: Path, opened: list[str]) -> None:
     for name in ("together", "apart"):
         (tmp_path / name).mkdir()
     prompts, scorings = ("none", "suffix"), ("answer", "pmi")
@@ -48,31 +52,15 @@ def test_several_evaluations_open_a_model_once_and_say_the_same(
         assert (tmp_path / "together" / file).read_bytes() == (tmp_path / "apart" / file).read_bytes()
 
 
-def test_another_seed_is_opened_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[int] = []
-    causal = networks.causal
-
-    def counted(*given: Any, **more: Any) -> Any:
-        opened.append(1)
-        return causal(*given, **more)
-
-    monkeypatch.setattr(networks, "causal", counted)
+def test_another_seed_is_opened_again(tmp_path: Path, opened: list[str]) -> None:
     ended = run(tmp_path, "evaluate.py", "-m", *WORDS, "data=figqa_sample", "seed=5,6")
     assert ended.returncode == 0, ended.stderr
     assert len(opened) == 2, "random weights depend on the seed"
 
 
 def test_a_matrix_opens_each_of_its_networks_once_and_keeps_the_order_of_its_cells(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: list[str]
 ) -> None:
-    opened: list[str] = []
-    causal = networks.causal
-
-    def counted(*given: Any, **more: Any) -> Any:
-        opened.append(given[0].name)
-        return causal(*given, **more)
-
-    monkeypatch.setattr(networks, "causal", counted)
     monkeypatch.chdir(tmp_path)
     words = ("model.init=tiny", "data.limit=8", "paths.runs=runs")
     call(monkeypatch, transfer_command, "data=figqa_sample,miqa_sample", "model=smollm2,gpt2", *words)

@@ -11,7 +11,7 @@ from figlang.reports import overview, people, verdict
 from figlang.reports.parts import Chapter
 from figlang.runs import systems
 from figlang.statistics import common
-from figlang.statistics.common import Answered, level, majorities, shares
+from figlang.statistics.common import Answered, majorities, shares
 from figlang.statistics.metrics import accuracy
 from figlang.tables import Table
 from figlang.types import Split
@@ -122,17 +122,6 @@ def test_shares_give_the_choice_of_most(seed: int) -> None:
         assert sum(found) == pytest.approx(1)
         best = [place for place, share in enumerate(found) if share == max(found)]
         assert majorities({"x": answers}) == {"x": best[0] if len(best) == 1 else None}
-
-
-def test_levels() -> None:
-    assert [level(right, 4) for right in range(5)] == [
-        "none",
-        "half or fewer",
-        "half or fewer",
-        "most",
-        "all",
-    ]
-    assert [level(right, 1) for right in range(2)] == ["none", "all"]
 
 
 def test_a_second_answer_of_a_rater_is_refused(tmp_path: Path) -> None:

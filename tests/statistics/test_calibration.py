@@ -39,7 +39,7 @@ def test_one_bin_has_the_calibration_error_of_torchmetrics() -> None:
 
 
 def test_the_error_is_that_of_each_bin_by_its_items() -> None:
-    # Of two items with confidence 0.75 one is right, and both of two with 0.9.
+    # Two items have the confidence 0.75, and one of them is right. Two have 0.9, and both are right.
     sure = [(True, log(3)), (False, log(3)), (True, log(9)), (True, log(9))]
     found = calibration([row(n, right, margin) for n, (right, margin) in enumerate(sure)], bins=2)
     assert found is not None

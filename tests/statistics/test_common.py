@@ -118,4 +118,5 @@ def test_more_than_half_of_the_raters_are_most() -> None:
         "most",
         "all",
     ]
+    assert [level(right, 1) for right in range(2)] == ["none", "all"]
     assert [level(right, 3) for right in range(4)] == ["none", "half or fewer", "most", "all"]
