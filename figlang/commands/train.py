@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from figlang.config import DataConfig, MethodConfig, TrainConfig, multirun
-from figlang.config.composing import data_presets, to_yaml
+from figlang.config.composing import data_sets, to_yaml
 from figlang.config.entry import entry
 from figlang.errors import FiglangError
 from figlang.evaluation import assessment, cleanness, opening, predicting, runtime, soundness
@@ -46,9 +46,7 @@ def main(config: TrainConfig) -> None:
     if config.overwrite or not runs.Run(Path(str(config.run))).metrics.exists():
         runtime.device(config.trainer)  # a finished run is shown again without it
     train, validation = data.for_training(config.data, config.paths)
-    others = [
-        (also, data.load("validation", also, config.paths)) for also in data_presets(config.also, config.data)
-    ]
+    others = [(also, data.load("validation", also, config.paths)) for also in _also(config)]
     if runs.finished(config, train, validation):
         return _show_again(config, others, console)
     # Lightning takes a second to import, and a finished run is shown without it.
@@ -91,6 +89,24 @@ def main(config: TrainConfig) -> None:
     for shown, folder in [(content, run.folder), *measured]:
         showing.show(shown, folder, console)
     terminal.seeds(run.folder, console)
+
+
+def _also(config: TrainConfig) -> list[DataConfig]:
+    """The further data sets on which the export is evaluated.
+
+    Raises:
+        FiglangError: One is not here, or two would have one folder.
+    """
+    named: dict[str, str] = {}
+    words = list(dict.fromkeys(config.also))
+    found = data_sets(words, config.data)
+    for word, also in zip(words, found, strict=True):
+        if (other := named.setdefault(also.name, word)) != word:
+            raise FiglangError(
+                f"also=: {other} and {word} would both be evaluations/{also.name}-validation of the run; "
+                "give files different names"
+            )
+    return found
 
 
 @contextmanager

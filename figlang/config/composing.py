@@ -110,11 +110,12 @@ def data_presets(names: Sequence[str], like: DataConfig | None = None) -> list[D
     return presets
 
 
-def data_sets(names: Sequence[str]) -> list[DataConfig]:
+def data_sets(names: Sequence[str], like: DataConfig | None = None) -> list[DataConfig]:
     """Data sets that a list such as against= names.
 
     Args:
         names: Presets of data=, and files of the user's own.
+        like: Settings that they take over, as in `data_presets`.
 
     Returns:
         One group of options for each name.
@@ -130,7 +131,7 @@ def data_sets(names: Sequence[str]) -> list[DataConfig]:
             f"{unknown[0]} is neither a preset of data= nor a file of items ({', '.join(TABLES)}); "
             f"{meant}figlang tasks lists the presets"
         )
-    found = data_presets([files.get(name, name) for name in names])
+    found = data_presets([files.get(name, name) for name in names], like)
     for name, data in zip(names, found, strict=True):
         if name in files:
             data.file = name

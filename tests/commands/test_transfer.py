@@ -155,7 +155,7 @@ def test_other_data_that_are_none_are_refused_before_training(
 ) -> None:
     with pytest.raises(SystemExit):
         train(home, "none", "data=winogrande_m", "method.format=pair", "also=[figqa_huge]")
-    assert "data=figqa_huge is not a preset" in capsys.readouterr().err
+    assert "figqa_huge is neither a preset of data= nor a file" in capsys.readouterr().err
     assert not (home / "runs" / "none").exists()
 
 

@@ -45,7 +45,8 @@ class TrainConfig(Command):
         "true: show the results of a finished run of the same settings. false: stop with an error instead.",
     )
     also: list[str] = words(
-        "Presets of data= on which the export is evaluated too. The results are in evaluations/ of the run."
+        "Presets of data=, and files of your own, on which the export is evaluated too. The results are in "
+        "evaluations/ of the run."
     )
     blind: bool = option(True, BLIND)
 
