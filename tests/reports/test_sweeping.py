@@ -131,6 +131,20 @@ def test_a_search_that_names_no_values_gets_them_added() -> None:
     assert sweeping.command(runs) == "figlang train model=minilm method.lr=0.0001 seed=0"
 
 
+def test_the_command_has_a_name_that_no_path_tells_and_no_setting_that_the_best_lacks() -> None:
+    words = "figlang train model=minilm data=sample"
+    runs = [
+        run(0, 0.5, 0.8, {"model.name": "a", "method.scale": "3"}, command=words.replace("minilm", "a")),
+        run(0, 0.4, 0.8, {"model.name": "b"}, command=words.replace("data=sample", "").strip()),
+    ]
+    assert sweeping.command(runs) == "figlang train model=b seed=0"
+    named = [
+        run(0, loss, 0.8, {"model.name": name, "peft.r": name}, command="figlang train data=sample peft.r=1")
+        for name, loss in (("a", 0.5), ("b", 0.4))
+    ]
+    assert sweeping.command(named) == "figlang train data=sample peft.r=b model.name=b seed=0"
+
+
 def test_seeds_that_began_from_seeds_of_another_training_are_one_row() -> None:
     def on(seed: int, first: str, start: int) -> Run:
         return run(
@@ -150,6 +164,22 @@ def test_seeds_that_began_from_seeds_of_another_training_are_one_row() -> None:
     # One start for all beside starts of each seed's own.
     mixed = sweeping.grouped([*both[:2], on(0, "b", 0), on(1, "b", 0)])
     assert [[run.seed for run in members] for members in mixed.values()] == [[0, 1], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("starts", "values"),
+    [
+        ([(0, 0)], ["r/seed0"]),
+        ([(0, 0), (1, 1)], ["r/seed*", "r/seed*"]),
+        # One start for several seeds stays as it is, also for the run of that very seed.
+        ([(0, 0), (1, 0)], ["r/seed0", "r/seed0"]),
+        ([(0, 0), (1, 1), (1, 0)], ["r/seed0", "r/seed1", "r/seed0"]),
+        ([(0, 0), (1, 1), (2, 2), (1, 0)], ["r/seed0", "r/seed*", "r/seed*", "r/seed0"]),
+    ],
+)
+def test_paths_to_seeds_by_hand(starts: list[tuple[int, int]], values: list[str]) -> None:
+    runs = [run(seed, 0.5, 0.8, {"model.name_or_path": f"r/seed{start}"}) for seed, start in starts]
+    assert sweeping._values(runs, "model.name_or_path") == values
 
 
 def test_files_of_one_name_are_two_settings(tmp_path: Path, sample: Split) -> None:

@@ -3,6 +3,7 @@
 import json
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from figlang.scoring.requests import Request
 from figlang.scoring.tree.anatomy import dissect
 from figlang.scoring.tree.branching import StringScorer
 from figlang.training.anchor_texts import Turns
+from figlang.training.anchoring import _remade
 from figlang.training.cross_entropy import CrossEntropyModule
 from figlang.training.near_base import NearBase, divergence
 from tests.causal_models import network
@@ -238,3 +240,21 @@ def test_settings_that_do_not_fit_are_named(tmp_path: Path) -> None:
     }.items():
         result = train(tmp_path, "model=smollm2", *words.split())
         assert said in result.stderr, (words, result.stderr)
+
+
+@pytest.mark.parametrize(
+    ("init", "remade"),
+    [("default", False), ("eva", False), ("pissa", True), ("olora", True), ("corda", True), ("loftq", True)],
+)
+def test_where_training_begins_from_other_weights_than_those_without_adapters(
+    init: str, remade: bool
+) -> None:
+    def asked(stack: str, model: str = "pretrained") -> Any:
+        return SimpleNamespace(
+            peft=SimpleNamespace(init=init, stack=stack), model=SimpleNamespace(init=model)
+        )
+
+    assert _remade(asked("new")) is remade
+    # Adapters that are trained further were made before: without them the network is the one below.
+    assert _remade(asked("continue")) is False
+    assert _remade(asked("continue", "tiny")) is remade, "a random network has no adapters to go on from"

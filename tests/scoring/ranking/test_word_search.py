@@ -1,6 +1,7 @@
 """Ranks of whole words equal those of scoring every candidate by itself, by causal and masked models."""
 
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from figlang.errors import FiglangError, NonFiniteError
 from figlang.scoring.masked import MaskedScorer
 from figlang.scoring.ranking import infilling
 from figlang.scoring.ranking.first_token import Ranked
-from figlang.scoring.ranking.word_readers import CausalReader, MaskedReader
+from figlang.scoring.ranking.word_readers import LONGEST, CausalReader, MaskedReader
 from figlang.scoring.ranking.word_search import Node, WordRanker
 from figlang.scoring.tree.continuing import Continuation
 from figlang.types import Blank, Marked
@@ -181,3 +182,20 @@ def test_insertion_puts_both_sides_before_the_answer() -> None:
     assert ids[0] == 7
     (plain,) = infilling.encode(known, [blank('be "', "", ["x"])])
     assert known.decode(plain) == 'be "'
+
+
+def test_only_insertion_needs_an_end_of_text() -> None:
+    known = causal_models.tokenizer()
+    known.eos_token = None
+    CausalReader(Continuation(causal_models.network("llama"), 4), known, "", inserts=False)
+    with pytest.raises(FiglangError, match="ends a word by the tokenizer's end of text, but it has none"):
+        CausalReader(Continuation(causal_models.network("llama"), 4), known, "", inserts=True)
+
+
+def test_a_word_of_any_length_must_fit_in_the_window_of_a_masked_model() -> None:
+    reader = MaskedReader.__new__(MaskedReader)
+    for window, around in ((None, 10**6), (100, 100 - LONGEST)):
+        reader._scorer = SimpleNamespace(window=window)  # type: ignore[assignment]
+        reader._check(blank("", "", ["x"]), around)
+    with pytest.raises(FiglangError, match=r"s0: its prompt has 77 tokens without the answer, .* reads 100"):
+        reader._check(blank("", "", ["x"]), 101 - LONGEST)

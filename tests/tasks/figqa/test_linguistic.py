@@ -130,6 +130,36 @@ def test_hypernyms_are_the_direct_ones_of_the_first_synset() -> None:
     assert wordnet.hypernyms(found, "qqq", "NN") == ()
 
 
+def test_words_that_are_looked_up_in_wordnet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pronouns have none but those that stand for a person; fragments and single letters have none but I."""
+    monkeypatch.setattr(wordnet, "hypernyms", lambda _, text, tag: (f"{text}/{tag}", "thing"))
+    tagged = {
+        "he": "PRP",
+        "it": "PRP",
+        "i": "PRP",
+        "s": "POS",
+        "x": "NN",
+        "ox": "NN",
+        "at": "IN",
+        "red": "JJ",
+    }
+    words = [segments.Word(text, tag) for text, tag in tagged.items()]
+    found = linguistic._hypernyms(words, None)
+    assert found == ("man/N", "thing", "me/N", "ox/NN", "red/JJ")
+
+
+def test_a_part_of_which_cutting_leaves_nothing_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cut, "tagger", lambda: by_hand)
+    monkeypatch.setattr(cut, "patterns", lambda *_: ("NN", "", "JJ NN"))
+    assert linguistic._of_cut(None) == {
+        "subject tags": ("NN",),
+        "relation tags": ("empty",),
+        "object tags": ("JJ NN",),
+    }
+    monkeypatch.setattr(cut, "patterns", lambda *_: None)
+    assert linguistic._of_cut(None) == {}
+
+
 def test_every_item_gets_its_attributes_by_id() -> None:
     known()
     found = linguistic.attributes(items("He was a shark", "Run!"), CACHE)
