@@ -211,3 +211,44 @@ def test_a_number_of_parts_that_was_set_is_kept() -> None:
     with pytest.raises(MemoryError, match="2 parts"):
         parts.tried(scarce_step, 8, lambda _: pytest.fail("it was tried again"))
     assert parts.count == 2
+
+
+@pytest.mark.parametrize(("repeated", "counts", "others"), [(False, 1.0, 6.0), (True, 0.0, 6.0)])
+def test_parts_of_several_processes_are_weighted_by_the_cases_of_all(
+    repeated: bool, counts: float, others: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes, of which the other one has 6 cases. A share that repeats another one has no cases."""
+    reduced: list[float] = []
+
+    def all_reduce(value: Tensor) -> None:
+        reduced.append(float(value))
+        if len(reduced) == 1:  # the number of cases; the second is the mean
+            value += others
+
+    monkeypatch.setattr("figlang.training.base.distributed.all_reduce", all_reduce)
+    backward: list[float] = []
+    trainer = SimpleNamespace(
+        world_size=2,
+        optimizers=[SimpleNamespace(zero_grad=lambda: None)],
+        strategy=SimpleNamespace(
+            batch_to_device=lambda batch: batch, backward=lambda loss, _: backward.append(float(loss))
+        ),
+        datamodule=SimpleNamespace(
+            collate=lambda part: SimpleNamespace(losses=torch.tensor(part), positions=part),
+            buckets=SimpleNamespace(repeats=lambda index: repeated),
+        ),
+    )
+    module: Any = SimpleNamespace(
+        trainer=trainer,
+        device="cpu",
+        cases=lambda batch: len(batch.losses),
+        loss=lambda batch: {"loss": batch.losses.mean()},
+        _sound=lambda result, positions: result,
+    )
+    found = CrossEntropyModule._in_parts(module, [[1.0, 2.0], [6.0]], 0)
+    # Losses of 1, 2 and 6 over all cases, times two processes, over which gradients are averaged.
+    total = 3 * counts + others
+    assert reduced == pytest.approx([3 * counts, 9 * counts / total])
+    assert float(found["loss"]) == pytest.approx(2 * 9 * counts / total)
+    # Lightning goes back through the last part, so that gradients are averaged once.
+    assert backward == pytest.approx([2 * 3 * counts / total])
