@@ -30,7 +30,7 @@ def test_an_item_alone_in_its_group_may_have_a_twin_elsewhere() -> None:
     assert (alone.paired, alone.group) == (True, "0")
 
 
-def test_a_group_that_is_said_to_be_no_pair_may_have_items_of_any_width() -> None:
+def test_a_group_that_is_not_a_pair_may_have_items_of_any_width() -> None:
     group = {"group": "g", "paired": False}
     wide = {**ROW, "options": ["a", "b", "c"], **group}
     assert [item.paired for item in read_items([{**ROW, **group}, wide])] == [False, False]

@@ -217,7 +217,7 @@ def test_a_number_of_parts_that_was_set_is_kept() -> None:
 def test_parts_of_several_processes_are_weighted_by_the_cases_of_all(
     repeated: bool, counts: float, others: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two processes, of which the other one has 6 cases. A share that repeats another one has no cases."""
+    """The other one of two processes has 6 cases. A share that repeats another one counts as 0 cases."""
     reduced: list[float] = []
 
     def all_reduce(value: Tensor) -> None:
