@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from figlang.config import DataConfig, MethodConfig, TrainConfig, multirun
-from figlang.config.composing import data_sets, to_yaml
+from figlang.config import DataConfig, MethodConfig, TrainConfig, composing, multirun
 from figlang.config.entry import entry
 from figlang.errors import FiglangError
 from figlang.evaluation import assessment, cleanness, opening, predicting, runtime, soundness
@@ -45,8 +44,9 @@ def main(config: TrainConfig) -> None:
     agreement.check(config)
     if config.overwrite or not runs.Run(Path(str(config.run))).metrics.exists():
         runtime.device(config.trainer)  # a finished run is shown again without it
+    also = composing.beside(config)
     train, validation = data.for_training(config.data, config.paths)
-    others = [(also, data.load("validation", also, config.paths)) for also in _also(config)]
+    others = [(one, data.load("validation", one, config.paths)) for one in also]
     if runs.finished(config, train, validation):
         return _show_again(config, others, console)
     # Lightning takes a second to import, and a finished run is shown without it.
@@ -91,24 +91,6 @@ def main(config: TrainConfig) -> None:
     terminal.seeds(run.folder, console)
 
 
-def _also(config: TrainConfig) -> list[DataConfig]:
-    """The further data sets on which the export is evaluated.
-
-    Raises:
-        FiglangError: One is not here, or two would have one folder.
-    """
-    named: dict[str, str] = {}
-    words = list(dict.fromkeys(config.also))
-    found = data_sets(words, config.data)
-    for word, also in zip(words, found, strict=True):
-        if (other := named.setdefault(also.name, word)) != word:
-            raise FiglangError(
-                f"also=: {other} and {word} would both be evaluations/{also.name}-validation of the run; "
-                "give files different names"
-            )
-    return found
-
-
 @contextmanager
 def _its_evaluation_fits(run: runs.Run) -> Iterator[None]:
     """While the block runs, a lack of memory is said to be one of the evaluation, since the training is over.
@@ -141,7 +123,7 @@ def _show_again(config: TrainConfig, others: Sequence[tuple[DataConfig, Split]],
 
 def _export(config: TrainConfig, run: runs.Run, ready: "Prepared", validation: Split) -> None:
     """Write the settings and the network. Merge adapters into it if peft.merge=true."""
-    write_text(run.folder / "config.yaml", to_yaml(config))
+    write_text(run.folder / "config.yaml", composing.to_yaml(config))
     checkpoint.export(ready.network, ready.tokenizer, ready.manifest, run.model)
     if ready.merges:
         from figlang.release import merging  # needs peft

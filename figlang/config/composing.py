@@ -12,6 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 from figlang.config import naming
 from figlang.config.data import DataConfig
 from figlang.config.given import Given
+from figlang.config.present import check_data
 from figlang.config.presets import CONF
 from figlang.config.roots import chosen, suggestion
 from figlang.config.shorthand import TABLES, preset_of_table
@@ -80,12 +81,11 @@ def named(composed: DictConfig, schema: type[T]) -> T:
     return config
 
 
-def data_presets(names: Sequence[str], like: DataConfig | None = None) -> list[DataConfig]:
+def data_presets(names: Sequence[str]) -> list[DataConfig]:
     """Presets of data= by name.
 
     Args:
         names: The presets.
-        like: Settings that give the presets their folder, limit, seed and held-out share.
 
     Returns:
         One group of options for each name.
@@ -99,15 +99,34 @@ def data_presets(names: Sequence[str], like: DataConfig | None = None) -> list[D
     merged = (
         OmegaConf.merge(OmegaConf.structured(DataConfig), OmegaConf.load(files[name])) for name in names
     )
-    presets = [cast(DataConfig, OmegaConf.to_object(preset)) for preset in merged]
-    if like is not None:
-        presets = [
-            replace(preset, root=like.root, limit=like.limit, seed=like.seed, held_out=like.held_out)
-            for preset in presets
-        ]
-        for preset in presets:
-            naming.name_data(preset, _given())
-    return presets
+    return [cast(DataConfig, OmegaConf.to_object(preset)) for preset in merged]
+
+
+def beside(config: TrainConfig) -> list[DataConfig]:
+    """The data sets of also=, with the limit, the seed and the held-out share of the training's.
+
+    They are in its folder, unless a preset has a folder of its own.
+
+    Raises:
+        FiglangError: A name is neither a preset nor that of a table, a file does not exist, or two data sets
+            have one name.
+    """
+    like = config.data
+    also = list(dict.fromkeys(config.also))
+    found = [
+        replace(one, root=one.root or like.root, limit=like.limit, seed=like.seed, held_out=like.held_out)
+        for one in data_sets(also)
+    ]
+    names: dict[str, str] = {}
+    for one, typed in zip(found, also, strict=True):
+        check_data(one)
+        naming.name_data(one, _given())
+        if (other := names.setdefault(one.name, typed)) != typed:
+            raise FiglangError(
+                f"also={other},{typed} are two data sets of one name, {one.name}, so their results would "
+                "have one folder; give files different names"
+            )
+    return found
 
 
 def data_sets(names: Sequence[str], like: DataConfig | None = None) -> list[DataConfig]:

@@ -22,10 +22,21 @@ def check_files(config: Any) -> None:
     Raises:
         FiglangError: A file does not exist, or is a folder.
     """
-    data = getattr(config, "data", None)
-    # Other tasks refuse these settings themselves.
-    if not isinstance(data, DataConfig) or data.dataset not in READING:
-        return
+    if isinstance(data := getattr(config, "data", None), DataConfig):
+        check_data(data)
+
+
+def check_data(data: DataConfig) -> None:
+    """Check that the files with items of one data set exist.
+
+    Args:
+        data: The settings of the data set.
+
+    Raises:
+        FiglangError: A file does not exist, or is a folder.
+    """
+    if data.dataset not in READING:
+        return  # other tasks refuse these settings themselves
     for name in NAMED:
         given = getattr(data, name)
         if given is not None and not (path := local_path(given)).is_file():

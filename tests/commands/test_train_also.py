@@ -1,30 +1,60 @@
-"""Files of one's own in `also=`: they are evaluated as by data=, each in a folder of its own."""
+"""`also=`: a training is evaluated on other data sets and on files of one's own, as evaluate.py does it."""
 
 from pathlib import Path
 
+import pytest
+
 from tests.documents import metrics_of
-from tests.running import run, train
+from tests.running import Ended, run, train
 
-ROWS = "context,option1,option2,gold\nShe froze,She was afraid,She was calm,0\n"
-TRAINED = ("data=winogrande_m", "method.format=pair", "run=run")
+ROWS = ["it is a,great,small,0", "it is b,great,small,1", "it is c,hot,cold,0", "it is d,hot,cold,1"]
+WORDS = ("data=winogrande_m", "method.format=pair")
 
 
-def test_a_training_is_evaluated_on_files_of_ones_own_too(tmp_path: Path) -> None:
-    for folder in ("mine", "theirs"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "sayings.csv").write_text(ROWS)
-    ended = train(tmp_path, *TRAINED, "also=[mine/sayings.csv,theirs/sayings.csv]")
-    assert "mine/sayings.csv and theirs/sayings.csv would both be evaluations/sayings-" in ended.stderr
-    assert not (tmp_path / "run").exists()
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two tables of one name."""
+    folder = tmp_path_factory.mktemp("beside")
+    for name in ("sayings", "others"):
+        (folder / name).mkdir()
+        (folder / name / "few.csv").write_text("\n".join(["startphrase,ending1,ending2,labels", *ROWS]))
+    return folder
 
-    ended = train(tmp_path, *TRAINED, "also=[mine/sayings.csv,figqa_medium]")
+
+def trained(home: Path, also: str, *words: str) -> Ended:
+    return train(home, *WORDS, "run=runs/mine", f"also={also}", *words)
+
+
+def test_a_file_of_ones_own_is_evaluated_beside_presets(home: Path) -> None:
+    ended = trained(home, "figqa_sample,sayings/few.csv,figqa_sample")
     assert ended.returncode == 0, ended.stderr
-    evaluations = tmp_path / "run" / "evaluations"
-    assert (evaluations / "figqa_medium_sample-validation").is_dir()
-    own = metrics_of(evaluations / "sayings-validation")
-    words = ("data=mine/sayings.csv", "trainer=cpu", "trainer.progress=false", "name=by_hand")
-    ended = run(tmp_path, "evaluate.py", "checkpoint=run", *words)
+    done = home / "runs" / "mine"
+    own = metrics_of(done / "evaluations" / "few-validation")
+    assert (own["data_name"], own["metrics"]["accuracy"]["n"]) == ("few", 4)
+    ended = run(
+        home, "evaluate.py", "checkpoint=runs/mine", "data=sayings/few.csv", "name=by_hand", "trainer=cpu"
+    )
     assert ended.returncode == 0, ended.stderr
-    by_hand = metrics_of(evaluations / "by_hand")
-    assert own["metrics"]["accuracy"]["n"] == 1
-    assert (own["metrics"], own["facts"]) == (by_hand["metrics"], by_hand["facts"])
+    by_hand = metrics_of(done / "evaluations" / "by_hand")
+    assert own["metrics"] == by_hand["metrics"]
+    assert own["signature"] == by_hand["signature"]
+    # A preset with a folder of its own is read there, and its name says already that it is a sample.
+    assert metrics_of(done / "evaluations" / "figqa_sample-validation")["data_name"] == "figqa_sample"
+
+
+@pytest.mark.parametrize(
+    ("also", "said"),
+    [
+        ("figqa_huge", "figqa_huge is neither a preset of data= nor a file of items"),
+        ("sayings/none.csv", "no such file: sayings/none.csv; did you mean sayings/few.csv?"),
+        (
+            "sayings/few.csv,others/few.csv",
+            "also=sayings/few.csv,others/few.csv are two data sets of one name, few, so their results would",
+        ),
+    ],
+)
+def test_data_that_cannot_be_evaluated_are_refused_before_training(home: Path, also: str, said: str) -> None:
+    ended = trained(home, also, "run=runs/none")
+    assert ended.returncode == 2
+    assert said in ended.stderr.splitlines()[-1]
+    assert not (home / "runs" / "none").exists()

@@ -45,7 +45,7 @@ class TrainConfig(Command):
         "true: show the results of a finished run of the same settings. false: stop with an error instead.",
     )
     also: list[str] = words(
-        "Presets of data=, and files of your own, on which the export is evaluated too. The results are in "
+        "Presets of data=, or files of your own, on which the export is evaluated too. The results are in "
         "evaluations/ of the run."
     )
     blind: bool = option(True, BLIND)
