@@ -17,7 +17,7 @@ from figlang.errors import FiglangError
 from figlang.runs import records, spelled
 from figlang.statistics import metrics
 from figlang.tables import Table
-from figlang.tasks import outside, registry
+from figlang.tasks import outside, registry, unread
 from figlang.text.amounts import counted
 from figlang.types import Item, Prediction, Split
 
@@ -209,6 +209,7 @@ def load(
     words += [calling.word(f"data.{key}", value) for key, value in options.items()]
     words += [] if folder is None else [calling.word("paths.data", folder)]
     config = calling.options("evaluate", EvaluateConfig, words)
+    unread.check([config.data])
     with quietly():
         split_read = registry.load(config.split, config.data, config.paths)
     return Items(split_read, config.data, config.split, config.paths, words)

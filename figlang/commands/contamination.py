@@ -15,13 +15,14 @@ from figlang.files.whole import write_text
 from figlang.machine.printing import say
 from figlang.runs import recomputed, stages
 from figlang.runs.predictions import FORWARD, read_predictions
-from figlang.tasks import overlap, overlap_table
+from figlang.tasks import overlap, overlap_table, unread
 from figlang.tasks import registry as data
 from figlang.text.amounts import counted
 
 
 @entry("contamination")
 def main(config: ContaminationConfig) -> None:
+    unread.check([config.data])
     train, _ = data.for_training(_searched(config.data, config.paths), config.paths)
     splits = overlap_table.evaluated(config.data, data_sets(config.against), config.paths)
     before = stages.before(Path(config.run), config.paths) if config.run is not None else []

@@ -20,6 +20,7 @@ from figlang.machine.printing import say
 from figlang.reports import plots, surface
 from figlang.tables import Cell, Table, drawing
 from figlang.tasks import registry as data
+from figlang.tasks import unread
 from figlang.tasks.task import Frequencies
 from figlang.types import Item, Split
 
@@ -32,6 +33,7 @@ MOST = 50  # an attribute with more values than this is a number or a name
 @entry("describe")
 def main(config: DescribeConfig) -> None:
     role = config.split or _usual(config.data)
+    unread.check([config.data])
     split = data.load(role, config.data, config.paths)
     console = Console()
     folder = Path(config.output or Path(config.paths.runs) / "data" / f"{config.data.name}-{role}")

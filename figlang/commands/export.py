@@ -12,7 +12,7 @@ from figlang.config.entry import entry
 from figlang.config.verbs.export import ExportConfig
 from figlang.exports import inspect, lm_eval, strings
 from figlang.files import folders, ownership
-from figlang.tasks import prompting
+from figlang.tasks import prompting, unread
 from figlang.tasks import registry as data
 from figlang.tasks.lettered import Lettered
 from figlang.text.amounts import counted, form
@@ -23,6 +23,7 @@ log = logging.getLogger("figlang")
 
 @entry("export")
 def main(config: ExportConfig) -> None:
+    unread.check([config.data])
     split = data.load(config.split, config.data, config.paths)
     name = re.sub(r"[^\w-]+", "_", f"{config.data.name}_{config.split}", flags=re.ASCII)
     folder = Path(config.output or Path(config.paths.runs) / "exports" / f"{name}-{config.tool}")

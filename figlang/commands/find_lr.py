@@ -17,6 +17,7 @@ from figlang.files.whole import write_text
 from figlang.machine.printing import say
 from figlang.reports import figures
 from figlang.tasks import registry as data
+from figlang.tasks import unread
 from figlang.text.amounts import counted
 from figlang.training import agreement
 
@@ -34,6 +35,7 @@ def main(config: FindLrConfig) -> None:
     folder = Path(str(config.run))
     if (folder / "recipe.json").exists():
         raise FiglangError(f"{folder} holds a training; give another folder with run=")
+    unread.check([config.data])
     train, validation = data.for_training(config.data, config.paths)
     from figlang.training import preparation, rates  # Lightning takes a second to import
 

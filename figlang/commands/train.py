@@ -20,7 +20,7 @@ from figlang.release import card
 from figlang.reports import concluding, figures, plots, showing, terminal
 from figlang.runs import recomputed, results, spelled, stages, teacher_models, teachers, teaching
 from figlang.runs import training as runs
-from figlang.tasks import overlap_table
+from figlang.tasks import overlap_table, unread
 from figlang.tasks import registry as data
 from figlang.training import agreement
 from figlang.types import Split
@@ -45,6 +45,7 @@ def main(config: TrainConfig) -> None:
     if config.overwrite or not runs.Run(Path(str(config.run))).metrics.exists():
         runtime.device(config.trainer)  # a finished run is shown again without it
     also = composing.beside(config)
+    unread.check([config.data, *also])
     train, validation = data.for_training(config.data, config.paths)
     others = [(one, data.load("validation", one, config.paths)) for one in also]
     if runs.finished(config, train, validation):

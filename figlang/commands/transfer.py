@@ -17,11 +17,13 @@ from figlang.evaluation.assessment import assess
 from figlang.machine.several import shortly
 from figlang.reports import matrix
 from figlang.runs import outputs
+from figlang.tasks import unread
 
 
 @entry("transfer")
 def main(combinations: list[Combination[EvaluateConfig]]) -> None:
     _check_places(combinations)
+    unread.check([one.config.data for one in combinations])
     with shortly():
         found = {place: _cell(combinations[place]) for place in _by_network(combinations)}
     cells = [found[place] for place in range(len(combinations))]

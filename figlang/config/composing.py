@@ -129,12 +129,11 @@ def beside(config: TrainConfig) -> list[DataConfig]:
     return found
 
 
-def data_sets(names: Sequence[str], like: DataConfig | None = None) -> list[DataConfig]:
+def data_sets(names: Sequence[str]) -> list[DataConfig]:
     """Data sets that a list such as against= names.
 
     Args:
         names: Presets of data=, and files of the user's own.
-        like: Settings that they take over, as in `data_presets`.
 
     Returns:
         One group of options for each name.
@@ -150,7 +149,7 @@ def data_sets(names: Sequence[str], like: DataConfig | None = None) -> list[Data
             f"{unknown[0]} is neither a preset of data= nor a file of items ({', '.join(TABLES)}); "
             f"{meant}figlang tasks lists the presets"
         )
-    found = data_presets([files.get(name, name) for name in names], like)
+    found = data_presets([files.get(name, name) for name in names])
     for name, data in zip(names, found, strict=True):
         if name in files:
             data.file = name

@@ -110,7 +110,7 @@ class DataConfig(Section):
         "row.",
     )
     drop_near_duplicates: bool = option(
-        True, "Drop training items whose metaphor also occurs in validation or test."
+        True, "Training: drop training items whose metaphor also occurs in validation or test."
     )
     limit: int | None = option(
         None,

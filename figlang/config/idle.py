@@ -136,7 +136,7 @@ OF_WRITING = (
 
 
 # Settings of data that only a training reads.
-OF_TRAINING_ITEMS = ("data.train_limit", "data.recombined")
+OF_TRAINING_ITEMS = ("data.train_limit", "data.recombined", "data.drop_near_duplicates")
 
 
 def check_training(config: TrainConfig, given: Given) -> None:

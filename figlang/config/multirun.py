@@ -1,6 +1,7 @@
 """The lines of a multirun on this machine: at most five for each run."""
 
 import logging
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,7 @@ from hydra.types import RunMode
 
 from figlang.config.words import SEVERAL
 from figlang.errors import FiglangError
-from figlang.machine.several import shortly
+from figlang.machine.several import one_of_several, shortly
 from figlang.text import amounts
 
 log = logging.getLogger("figlang")
@@ -89,6 +90,12 @@ def typed(word: str) -> str:
 def search_begins() -> bool:
     """Whether this run is the first of a command that tries several values of a setting."""
     return begins() and searched(sys.argv[1:])
+
+
+def shared() -> bool:
+    """Whether the options of this run are also those of other runs, which other values are given."""
+    several = HydraConfig.initialized() and HydraConfig.get().mode is RunMode.MULTIRUN
+    return one_of_several() or several or "WANDB_SWEEP_ID" in os.environ
 
 
 def begins() -> bool:

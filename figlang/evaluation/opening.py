@@ -25,6 +25,7 @@ from figlang.models.checkpoint import Loaded, Served
 from figlang.models.hosted.opened import Opened, hosted
 from figlang.runs import recomputed, unfinished
 from figlang.tasks import registry as data
+from figlang.tasks import unread
 from figlang.types import Split
 
 
@@ -54,13 +55,14 @@ def items(config: EvaluateConfig) -> Split:
         The split. Its first notes are logged.
 
     Raises:
-        FiglangError: The device is not on this machine, the items cannot be loaded, or the checkpoint was
-            trained on another random division of them.
+        FiglangError: The device is not on this machine, a setting of the data has no effect, the items cannot
+            be loaded, or the checkpoint was trained on another random division of them.
     """
     if config.checkpoint is not None or not config.model.served:
         runtime.device(config.trainer)  # refuses one that is not here before anything is read
     runtime.start(config.seed, config.trainer)
     keep_little_code()
+    unread.check([config.data])
     split = unseen(config, data.load(config.split, config.data, config.paths))
     runtime.log_notes(split.notes)
     give_back()

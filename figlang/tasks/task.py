@@ -126,6 +126,20 @@ class Task:
         """The splits that are evaluated on: `validation`, and `test` if there is one."""
         return ("validation",)
 
+    def reads(self, question: str) -> frozenset[str]:
+        """Settings of the group data that only some tasks read, and that `load` or `twins` reads here.
+
+        Args:
+            question: The value of `data.question`.
+
+        Returns:
+            Their names, some of `OF_SOME` in `figlang/tasks/unread.py`. Commands refuse the others.
+        """
+        sized = {"size"} if self.sizes else set()
+        drawn = {"held_out"} if self.divided else set()
+        compared = {"drop_near_duplicates"} if type(self).twins is not Task.twins else set()
+        return frozenset(sized | drawn | compared)
+
     def classified(self, data: DataConfig) -> bool:
         """Whether items are premises with hypotheses, and their options names of classes."""
         return False

@@ -58,3 +58,13 @@ def test_data_that_cannot_be_evaluated_are_refused_before_training(home: Path, a
     assert ended.returncode == 2
     assert said in ended.stderr.splitlines()[-1]
     assert not (home / "runs" / "none").exists()
+
+
+def test_a_setting_that_only_one_of_them_reads_is_taken(home: Path) -> None:
+    ended = trained(home, "munch_paraphrase", "data.held_out=0.5", "run=runs/held", "data.limit=8")
+    assert ended.returncode == 0, ended.stderr
+    (evaluated,) = (home / "runs" / "held" / "evaluations").iterdir()
+    assert "held_out=0.5" in metrics_of(evaluated)["signature"]
+    ended = trained(home, "miqa_sample", "data.held_out=0.5", "run=runs/none")
+    assert "data.held_out=0.5, which has no effect" in ended.stderr
+    assert not (home / "runs" / "none").exists()

@@ -223,6 +223,8 @@ def test_a_mistake_is_one_clear_line(
         (["method.format=pair"], "method.format= is for training and changes no evaluation"),
         (["data.train_limit=9"], "data.train_limit= is for training and changes no evaluation"),
         (["data.recombined=9"], "data.recombined= is for training and changes no evaluation"),
+        (["data.drop_near_duplicates=false"], "data.drop_near_duplicates= is for training and changes no"),
+        (["data.order=both"], "has data.order=both, which has no effect: only data.dataset=munch reads it"),
         (["trainer.precision=bf16-mixed"], "trainer.precision= is for training and changes no evaluation"),
         (["prompt=suffix"], "prompt=suffix is for other models: minilm reads its inputs as dual"),
         (["prompt.k=-1"], "prompt.k=-1 must be at least 0"),

@@ -150,15 +150,6 @@ def test_a_training_is_evaluated_on_other_data_too(home: Path, capsys: pytest.Ca
     assert metrics_of(folder)["metrics"] == own["metrics"], "what a finished run lacks is made up for"
 
 
-def test_other_data_that_are_none_are_refused_before_training(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        train(home, "none", "data=winogrande_m", "method.format=pair", "also=[figqa_huge]")
-    assert "figqa_huge is neither a preset of data= nor a file" in capsys.readouterr().err
-    assert not (home / "runs" / "none").exists()
-
-
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
@@ -229,6 +220,20 @@ def test_files_of_ones_own_are_columns_beside_presets(
     with pytest.raises(SystemExit):
         call(home, transfer_command, run, "data=my own/mine.csv,other/mine.csv")
     assert "would be one column of the table, mine; " in capsys.readouterr().err
+
+
+def test_data_sets_share_a_setting_that_one_of_them_reads(
+    home: Path, schemer: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = (f"checkpoint={schemer}", *SAMPLES, "data.held_out=1", "data.limit=4", "blind=false")
+    call(home, transfer_command, *words, "data=figqa_medium,munch_paraphrase")
+    folder = home / capsys.readouterr().out.split()[-1]
+    cells = json.loads((folder / "matrix.json").read_text())
+    assert [bool(cell["metrics"]) for cell in cells] == [True, True]
+    with pytest.raises(SystemExit):
+        call(home, transfer_command, *words, "data=figqa_medium,miqa")
+    assert "data=figqa_medium has data.held_out=1, which has no effect" in capsys.readouterr().err
+    call(home, evaluate_command, "-m", *words, "data=figqa_medium,munch_paraphrase")
 
 
 def test_a_run_whose_weights_are_a_link_to_nowhere_is_an_empty_cell(

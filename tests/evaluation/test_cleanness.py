@@ -40,7 +40,7 @@ def write(path: Path, pairs: list[tuple[str, str]]) -> None:
 
 def data(folder: Path, name: str) -> list[str]:
     files = (f"data.train={folder}/{name}.csv", f"data.validation={folder}/dev.csv")
-    return ["data=figqa_csv", *files, "data.drop_near_duplicates=false"]
+    return ["data=figqa_csv", *files]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write(folder / f"{name}.csv", [(f"{EVALUATED[place][0]} today", "A sight of {name}"), *own])
     started = ["model.init=pretrained", f"model.name_or_path={folder}/runs/first"]
     for name, start in (("first", []), ("second", started)):
-        ended = train(folder, *data(folder, name), f"run=runs/{name}", *start)
+        ended = train(
+            folder, *data(folder, name), "data.drop_near_duplicates=false", f"run=runs/{name}", *start
+        )
         assert ended.returncode == 0, ended.stderr
     return folder
 

@@ -18,7 +18,7 @@ from figlang.errors import FiglangError
 from figlang.files.whole import write_text
 from figlang.rating import making, sheets
 from figlang.rating.serving import store
-from figlang.tasks import registry
+from figlang.tasks import registry, unread
 from figlang.tasks.open import SUBSTITUTION
 from figlang.types import Inference, Item, Marked
 
@@ -136,6 +136,7 @@ def _of_sheet(config: RateServeConfig, folder: Path) -> Study:
 
 def _of_items(config: RateServeConfig) -> Study:
     assert config.data is not None
+    unread.check([config.data])
     split = registry.load(config.split, config.data, config.paths)
     ask = config.ask or CHOICE
     choosing = ask == CHOICE

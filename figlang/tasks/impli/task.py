@@ -50,5 +50,8 @@ class Impli(Task):
     def asked(self, question: str) -> Questions:
         return Questions() if question.endswith(CHOICE) else TwoClasses()
 
+    def reads(self, question: str) -> frozenset[str]:
+        return super().reads(question) | {"drop_duplicates"}
+
     def twins(self, train: Split, other: Split) -> Mapping[str, str]:
         return twins.near_duplicates(train, other)

@@ -33,6 +33,9 @@ class Mabl(Task):
         sizes = tuple(len(split.items) for split in splits)
         return replace(mix.joined(f"mabl_{data.question}", splits), parts=sizes)
 
+    def reads(self, question: str) -> frozenset[str]:
+        return super().reads(question) | {"drop_duplicates"}
+
     def twins(self, train: Split, other: Split) -> Mapping[str, str]:
         return twins.near_duplicates(train, other)
 

@@ -28,6 +28,11 @@ class Munch(Task):
     def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
         return reading.load(split, data, data.root or paths.data, paths.cache)
 
+    def reads(self, question: str) -> frozenset[str]:
+        shown = set() if self.asked(question).fills else {"order"}
+        divided = {"held_out"} if question == self.mixed_as else set()
+        return frozenset({"pos", "tagger"} | shown | divided)
+
     def published_files(self, split: Split, role: str) -> tuple[str, ...]:
         asked = self.asked(split.question)
         if asked.by_letter:

@@ -41,6 +41,9 @@ class OwnFiles(FigQa):
             return figqa.with_labels(loaded, Path(data.test_labels).expanduser(), data.strict)
         return loaded
 
+    def reads(self, question: str) -> frozenset[str]:
+        return super().reads(question) | {"drop_duplicates"}
+
     def evaluated(self, data: DataConfig) -> tuple[str, ...]:
         return ("validation", "test") if data.test is not None else ("validation",)
 
@@ -63,6 +66,9 @@ class Own(Task):
 
     def load(self, split: str, data: DataConfig, paths: PathsConfig) -> Split:
         return reading.read(split, data).split
+
+    def reads(self, question: str) -> frozenset[str]:
+        return super().reads(question) | {"drop_duplicates"}
 
     def evaluated(self, data: DataConfig) -> tuple[str, ...]:
         return ("validation", "test") if sources.settings(data)[0].test is not None else ("validation",)
