@@ -4,6 +4,7 @@ Only files that are on the list and have not changed since are deleted. A folder
 comparison does not replace an evaluation.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -13,6 +14,7 @@ from pydantic_core import from_json
 
 from figlang.errors import FiglangError
 from figlang.files.sources import sha256
+from figlang.files.whole import write_text
 
 OWN = ".figlang-files.json"
 RESULT, NETWORK = "a model's result", "a network"
@@ -56,6 +58,21 @@ def listed(folder: Path) -> dict[str, str]:
         if isinstance(digests, dict) and all(isinstance(value, str) for value in digests.values())
         else {}
     )
+
+
+def note_again(folder: Path, names: Sequence[str]) -> None:
+    """Bring a folder's list up to date after a command wrote some of its files again.
+
+    With old hashes, they would pass for files that the user changed.
+
+    Args:
+        folder: The folder. Without a list it stays so.
+        names: The files, by their names within the folder.
+    """
+    if not (digests := listed(folder)):
+        return
+    made = digests | {name: sha256(folder / name) for name in names}
+    write_text(folder / OWN, json.dumps(read(folder) | {"files": made}, indent=1) + "\n")
 
 
 def kind_of(folder: Path) -> str | None:

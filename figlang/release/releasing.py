@@ -21,7 +21,7 @@ from figlang.config import DataConfig, ReleaseConfig, settings_of_data
 from figlang.config.signature import digest
 from figlang.errors import FiglangError
 from figlang.evaluation import cleanness, opening, predicting
-from figlang.files import stored
+from figlang.files import ownership, stored
 from figlang.files.folders import copied, locked, whole_folder
 from figlang.files.sources import PACKAGE
 from figlang.files.whole import write_text
@@ -146,10 +146,13 @@ def annotate(config: ReleaseConfig) -> Path:
         for name in ("note", "licence"):
             if (given := getattr(config, name)) is not None:
                 content["release"][name] = given
-        content.setdefault("commands_before", stages.commands(folder))
+        if "commands_before" not in content and (before := stages.commands(folder)):
+            content["commands_before"] = before
         results.write(folder / "metrics.json", content)
         _name_base(folder)
         write_text(folder / "README.md", card.card(manifest, content))
+        written = ("README.md", "metrics.json", CONFIG_NAME)
+        ownership.note_again(folder, [name for name in written if (folder / name).is_file()])
     return folder
 
 

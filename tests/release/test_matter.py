@@ -13,6 +13,7 @@ from huggingface_hub import ModelCard
 
 from figlang.config import ModelConfig, ReleaseConfig
 from figlang.errors import FiglangError
+from figlang.files import ownership
 from figlang.files.sources import local_path, sha256
 from figlang.models import manifest as manifests
 from figlang.models import weights
@@ -20,6 +21,7 @@ from figlang.models.carried import CARRIED, carried, here, hub_id, named
 from figlang.models.manifest import Manifest
 from figlang.release import card, matter, releasing
 from figlang.tasks import registry
+from tests.documents import metrics_of
 from tests.running import ROOT
 
 CHECKPOINTS = sorted(path.parent for path in (ROOT / "checkpoints").glob("*/figlang.json"))
@@ -208,6 +210,7 @@ def test_adapters_are_read_under_both_names_of_their_base_without_the_hub(
 
 
 def test_a_note_and_a_licence_are_put_on_a_released_card(tmp_path: Path) -> None:
+    before = metrics_of(CHECKPOINTS[0])
     shutil.copytree(CHECKPOINTS[0], tmp_path / "mine")
     given: dict[str, Any] = {"name": "mine", "output": str(tmp_path), "card": True}
     releasing.annotate(ReleaseConfig(**given, note="Chosen by a look at dev.", licence="mit"))
@@ -215,6 +218,23 @@ def test_a_note_and_a_licence_are_put_on_a_released_card(tmp_path: Path) -> None
     text = (tmp_path / "mine" / "README.md").read_text(encoding="utf-8")
     assert "\nChosen by a look at dev.\n" in text
     assert "\nlicense: mit\n" in text
+    after = metrics_of(tmp_path / "mine")
+    said = {"note": "Chosen by a look at dev.", "licence": "mit"}
+    assert after == before | {"release": before["release"] | said}, "no key is added"
+
+
+def test_a_card_that_is_written_again_is_on_the_list_of_the_command(tmp_path: Path) -> None:
+    (source,) = (folder for folder in CHECKPOINTS if folder.name == "minilm-figqa-distilled")
+    copy = tmp_path / source.name
+    shutil.copytree(source, copy)
+    releasing.annotate(ReleaseConfig(name=source.name, output=str(tmp_path), card=True, note="Once more."))
+    assert ownership.listed(copy) == {
+        name: digest for name, digest in ownership.hashes(copy).items() if name in ownership.listed(source)
+    }
+    assert ownership.kind_of(copy) == ownership.NETWORK
+    (copy / ownership.OWN).unlink()
+    releasing.annotate(ReleaseConfig(name=source.name, output=str(tmp_path), card=True))
+    assert not (copy / ownership.OWN).exists(), "a checkpoint of an early version has no list"
 
 
 @pytest.mark.parametrize(

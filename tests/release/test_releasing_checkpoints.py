@@ -19,6 +19,7 @@ from huggingface_hub import try_to_load_from_cache
 from evaluate import main as evaluate_command
 from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
+from figlang.files import ownership
 from figlang.files.sources import local_path
 from figlang.models.manifest import Manifest
 from figlang.release import card
@@ -66,6 +67,17 @@ def test_cards_are_told_apart_by_their_titles() -> None:
     for folder in FOLDERS:
         lines = (folder / "README.md").read_text().splitlines()
         assert next(line for line in lines if line.startswith("# ")) == f"# {folder.name}"
+
+
+def test_the_lists_of_their_files_are_up_to_date() -> None:
+    """A file with another hash would pass for one that its user changed."""
+    stale = {
+        f"{folder.name}/{name}"
+        for folder in FOLDERS
+        for name in ownership.listed(folder)
+        if not ownership.is_as_written(folder, name)
+    }
+    assert not stale, "after a change by hand: python -m figlang release name=NAME card=true"
 
 
 @each
