@@ -10,8 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from figlang.errors import FiglangError
-
 Ratings = NDArray[np.float64]
 
 
@@ -106,7 +104,10 @@ def _error(scores_IK: Ratings, given_IK: NDArray[np.bool_]) -> float:
 
 
 def alpha(codes_IK: Ratings, level: str = "nominal") -> float | None:
-    """Krippendorff's alpha, by the package `krippendorff`.
+    """Krippendorff's alpha: 1 - observed disagreement / disagreement by chance.
+
+    Memory is that of the table, also for ratings of which each is another number. Source: Krippendorff
+    (2011), Computing Krippendorff's Alpha-Reliability.
 
     Args:
         codes_IK: Codes, nan where there is no rating.
@@ -114,18 +115,27 @@ def alpha(codes_IK: Ratings, level: str = "nominal") -> float | None:
 
     Returns:
         Alpha. None if it is undefined: fewer than two codes in use, or no item with two ratings.
-
-    Raises:
-        FiglangError: If the package is not installed.
     """
-    try:
-        import krippendorff
-    except ImportError as error:
-        raise FiglangError("Krippendorff's alpha needs a package: pip install 'figlang[ratings]'") from error
-    pairable = codes_IK[(~np.isnan(codes_IK)).sum(1) > 1]
-    if len(np.unique(pairable[~np.isnan(pairable)])) < 2:
+    given_IK = ~np.isnan(codes_IK)
+    pairable = given_IK.sum(1) > 1
+    codes_IK, given_IK = codes_IK[pairable], given_IK[pairable]
+    items_N, codes_N = np.nonzero(given_IK)[0], codes_IK[given_IK]
+    used, places_N = np.unique(codes_N, return_inverse=True)
+    if len(used) < 2:
         return None
-    return float(krippendorff.alpha(reliability_data=codes_IK.T, level_of_measurement=level))
+    counts_I = given_IK.sum(1)
+    of_pairs_I = counts_I / (counts_I - 1)
+    if level == "interval":
+        # The squared differences of all pairs of m numbers are m times their squared distances to the mean.
+        means_I = np.where(given_IK, codes_IK, 0.0).sum(1) / counts_I
+        seen = of_pairs_I @ (np.where(given_IK, codes_IK - means_I[:, None], 0.0) ** 2).sum(1)
+        expected = ((codes_N - codes_N.mean()) ** 2).sum() * len(codes_N) / (len(codes_N) - 1)
+        return 1 - float(seen / expected)
+    _, first, alike = np.unique(items_N * len(used) + places_N, return_index=True, return_counts=True)
+    seen = len(codes_N) - (alike * (alike - 1) / (counts_I[items_N[first]] - 1)).sum()
+    each = np.bincount(places_N)
+    expected = len(codes_N) - (each * (each - 1)).sum() / (len(codes_N) - 1)
+    return 1 - float(seen / expected)
 
 
 def ac1(codes_IK: Ratings, categories: int) -> float | None:

@@ -270,7 +270,6 @@ def fill_in(folder: Path, name: str, word: str) -> Path:
 def test_from_answers_to_ratings_to_examples(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("krippendorff", reason="needs the package krippendorff (figlang[ratings])")
     first = run("first", "data.limit=40", "kinds=[metaphorical-literal,literal-literal]")
     written = answers.read(first)
     assert len(written) == 20

@@ -20,10 +20,8 @@ from figlang.tasks.figqa.free_text import SCALE as FIGQA
 from figlang.tasks.miqa.free_text import SCALE as MIQA
 from figlang.tasks.scales import Rated
 from figlang.types import Generation
-from tests.needing import needs
 from tests.statistics.test_agreement import KRIPPENDORFF
 
-needs("krippendorff", "needs the package krippendorff (figlang[ratings])")
 nan = float("nan")
 
 

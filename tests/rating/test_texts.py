@@ -152,7 +152,6 @@ def test_words_that_no_person_gave_are_put_into_categories(
 
 
 def test_shares_of_categories_by_hand() -> None:
-    pytest.importorskip("krippendorff", reason="needs the package krippendorff (figlang[ratings])")
     codes = [(1, 1, 2), (4, 4, nan), (1, 2, nan), (4, nan, nan), (nan, nan, nan)]
     rated = [
         Rated("m", Generation(f"i{n}", f"g{n}", SUBSTITUTION, 0, "p", "w", "w"), given)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from figlang.errors import FiglangError
 from figlang.rating import ratings, sheets
 from figlang.rating.serving import order
 from figlang.rating.serving.store import Answer
@@ -33,12 +32,8 @@ def content(study: Study, folder: Path, raters: Sequence[str], answers: Sequence
         "source": study.source,
         "questions": len(study.questions),
         "raters": [progress(study, name, [one for one in answers if one.rater == name]) for name in raters],
+        "agreement": agreement(study, folder, raters, answers),
     }
-    try:
-        found["agreement"] = agreement(study, folder, raters, answers)
-    except FiglangError as error:  # Krippendorff's alpha needs a package; the rest does not
-        found["agreement"] = {}
-        found["missing"] = str(error)
     if study.ask == CHOICE:
         found["right"] = right(study, by_question(study, answers))
     return found
@@ -89,9 +84,6 @@ def agreement(study: Study, folder: Path, raters: Sequence[str], answers: Sequen
         folder: Its folder.
         raters: Names of all raters.
         answers: All answers.
-
-    Raises:
-        FiglangError: Krippendorff's alpha needs a package that is not installed.
     """
     given = by_question(study, answers)
     if study.ask == CODES:

@@ -17,7 +17,6 @@ from tests.rating.serving.served import Client, Served, served
 from tests.sampled import sampled
 
 needs("starlette", "needs starlette and uvicorn (figlang[people])")
-needs("krippendorff", "needs the package krippendorff (figlang[ratings])")
 WORDS = ["texts=[t.csv]", "scale=figqa", "raters=[ann,ben]", "checks=2", "port=0", "folder=s"]
 TEXTS = "model,item,prompt,answer\n" + "".join(
     f"{model},q{n},Question {n}?,Answer {place} {n}.\n"

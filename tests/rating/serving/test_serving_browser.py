@@ -17,7 +17,6 @@ from tests.needing import needs
 from tests.rating.serving.served import Served, served
 
 needs("starlette", "needs starlette and uvicorn (figlang[people])")
-needs("krippendorff", "needs the package krippendorff (figlang[ratings])")
 CHOICE = ["data=figqa_sample", "limit=6", "raters=[ann,ben]", "checks=1", "port=0", "folder=choice"]
 WIDTHS = {"desktop": 1200, "phone": 390}
 # What a screen reader is told of: everything that takes the focus or a value must have a name.

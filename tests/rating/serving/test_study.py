@@ -294,7 +294,6 @@ def test_sheets_come_back_as_they_were_given(coded: Study, tmp_path: Path) -> No
     assert [one.codes[0] for one in rated] == [2.0] * 12
     assert [one.codes[1] for one in rated[:5]] == [1, -1, -1, -1, -1]
     assert np.isnan([one.codes[1] for one in rated[5:]]).all()
-    pytest.importorskip("krippendorff")
     shown = live.content(coded, folder, ["ann", "ben", "cleo"], store.latest())
     assert shown["agreement"] == pytest.approx(ratings.agreement(rated, "figqa"))
     assert [(one["done"], one["checks"], one["passed"]) for one in shown["raters"]] == [
