@@ -136,7 +136,7 @@ class Task:
             Their names, some of `OF_SOME` in `figlang/tasks/unread.py`. Commands refuse the others.
         """
         sized = {"size"} if self.sizes else set()
-        drawn = {"held_out"} if self.divided else set()
+        drawn = {"held_out", "seed"} if self.divided else set()
         compared = {"drop_near_duplicates"} if type(self).twins is not Task.twins else set()
         return frozenset(sized | drawn | compared)
 

@@ -8,7 +8,10 @@ from figlang.errors import FiglangError
 from figlang.tasks import registry
 
 # Settings of the group data that only some tasks read. `Task.reads` names those of a task.
-OF_SOME = ("size", "order", "held_out", "pos", "tagger", "drop_duplicates", "drop_near_duplicates")
+OF_SOME = (
+    *("size", "order", "seed", "held_out", "pos", "tagger"),
+    *("drop_duplicates", "drop_near_duplicates"),
+)
 
 
 def check(data_sets: Sequence[DataConfig]) -> None:
@@ -39,22 +42,27 @@ def check(data_sets: Sequence[DataConfig]) -> None:
 
 def _read(data: DataConfig) -> set[str]:
     """The settings that a data set reads; those of a mixture are of its parts."""
-    return {
-        name for part in registry.parts(data) for name in registry.task(part.dataset).reads(part.question)
-    }
+    parts = registry.parts(data)
+    drawn = {"seed"} if data.mix or data.fold is not None or data.recombined else set()
+    return drawn.union(*(registry.task(part.dataset).reads(part.question) for part in parts))
 
 
 def _readers(data: DataConfig, name: str) -> str:
     """Who reads a setting: this task for some questions, or else other tasks."""
     asked = registry.task(data.dataset)
     if questions := [question for question in asked.questions if name in asked.reads(question)]:
-        return f"only data.question={' or '.join(questions)} reads it"
+        return f"only data.question={_any(questions)} reads it"
     others = [
         task.name
         for task in registry.TASKS.values()
         if any(name in task.reads(question) for question in task.questions)
     ]
-    return f"only data.dataset={' or '.join(others)} reads it"
+    drawn = ", a mixture, data.fold and data.recombined" if name == "seed" else ""
+    return f"only data.dataset={_any(others)}{drawn} read{'' if drawn else 's'} it"
+
+
+def _any(names: Sequence[str]) -> str:
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _typed(value: object) -> str:

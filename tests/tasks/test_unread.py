@@ -21,6 +21,7 @@ PRESETS = sorted(path.stem for path in (CONF / "data").glob("*.yaml"))
 OTHER = {
     "size": "large",
     "order": "both",
+    "seed": 1,
     "held_out": 1.0,
     "pos": "parts.tsv",
     "tagger": "en_core_web_sm",
@@ -53,11 +54,11 @@ def test_what_presets_set_is_read_by_their_tasks() -> None:
         ("winogrande_l", {"size"}),
         ("miqa", set()),
         ("snli", set()),
-        ("munch", {"order", "pos", "tagger"}),
+        ("munch", {"order", "seed", "pos", "tagger"}),
         ("munch_generation", {"pos", "tagger"}),
-        ("munch_paraphrase", {"order", "held_out", "pos", "tagger"}),
+        ("munch_paraphrase", {"order", "seed", "held_out", "pos", "tagger"}),
         ("nli_mix", set()),
-        ("multitask", {"size", "order", "held_out", "pos", "tagger", "drop_near_duplicates"}),
+        ("multitask", {"size", "order", "seed", "held_out", "pos", "tagger", "drop_near_duplicates"}),
     ],
 )
 def test_a_data_set_takes_what_it_reads_and_refuses_the_rest(name: str, read: set[str]) -> None:
@@ -80,6 +81,19 @@ def test_the_error_says_which_questions_and_which_tasks_read_a_setting() -> None
         check([preset("miqa", held_out=1.0)])
     with pytest.raises(FiglangError, match=r"data\.drop_duplicates=false, which has no effect"):
         check([preset("miqa", drop_duplicates=False)])
+
+
+def test_the_seed_is_read_by_whatever_is_drawn() -> None:
+    check([preset("figqa_medium", seed=1, fold="1/2")])
+    check([preset("figqa_medium", seed=1, recombined=3)])
+    check([preset("multitask", seed=1)])
+    said = r"data\.seed=1, .*only data\.dataset=munch, a mixture, data\.fold and data\.recombined read it"
+    with pytest.raises(FiglangError, match=said):
+        check([preset("figqa_medium", seed=1)])
+    with pytest.raises(
+        FiglangError, match=r"only data\.question=both, word, sentence or paraphrase reads it"
+    ):
+        check([preset("munch_generation", seed=1)])
 
 
 def test_data_sets_of_one_command_share_their_settings() -> None:

@@ -29,7 +29,7 @@ class Munch(Task):
         return reading.load(split, data, data.root or paths.data, paths.cache)
 
     def reads(self, question: str) -> frozenset[str]:
-        shown = set() if self.asked(question).fills else {"order"}
+        shown = set() if self.asked(question).fills else {"order", "seed"}
         divided = {"held_out"} if question == self.mixed_as else set()
         return frozenset({"pos", "tagger"} | shown | divided)
 
