@@ -64,9 +64,7 @@ class Entry:
             if root.together:
                 self._together(root, [word for word in words if word not in SEVERAL])
             else:
-                # Hydra's parser takes overrides in one run of words only: `model=minilm -m seed=0,1` would
-                # fail.
-                sys.argv[1:] = sorted(words, key=lambda word: word not in SEVERAL)
+                sys.argv[1:] = multirun.in_order(words, self.verb)
                 self._each(name, root)
 
     def _help(self, words: list[str]) -> None:

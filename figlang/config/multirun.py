@@ -23,10 +23,28 @@ made: list[str] = []
 # Launchers whose runs say a few lines each on this terminal.
 HERE = ("basic", "beside")
 FAULT = 2  # the exit code of errors
+# Settings from which an evaluation opens its network.
+OPENING = re.compile(r"[+~]*(checkpoint|model|revision|trainer|seed)\b")
 
 
 # Words that can ask for several runs: of experiments, of Hydra's own options and of a user's own presets.
 ASKING = re.compile(r"-|[+~]*(hydra|experiment)\b")
+
+
+def in_order(words: Sequence[str], verb: str) -> list[str]:
+    """The words of a command line in the order in which Hydra is to read them.
+
+    Args:
+        words: The words behind the verb.
+        verb: The verb.
+
+    Returns:
+        `-m`, which Hydra's parser takes only before or after all options, and the options. Those of several
+        evaluations begin with the settings of their networks. The values of the last option change first, so
+        each network is opened once.
+    """
+    evaluated = verb == "evaluate" and any(word in SEVERAL for word in words)
+    return sorted(words, key=lambda word: (word not in SEVERAL, evaluated and not OPENING.match(word)))
 
 
 @contextmanager

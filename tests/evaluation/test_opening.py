@@ -52,6 +52,13 @@ def test_several_evaluations_open_a_model_once_and_say_the_same(tmp_path: Path, 
         assert (tmp_path / "together" / file).read_bytes() == (tmp_path / "apart" / file).read_bytes()
 
 
+def test_several_models_are_opened_once_each_wherever_they_stand(tmp_path: Path, opened: list[str]) -> None:
+    asked = ["data=figqa_sample", "scoring=answer,pmi", "model=smollm2,gpt2", *WORDS[1:]]
+    ended = run(tmp_path, "evaluate.py", *asked, "-m")
+    assert ended.returncode == 0, ended.stderr
+    assert opened == ["smollm2-tiny", "gpt2-tiny"]
+
+
 def test_another_seed_is_opened_again(tmp_path: Path, opened: list[str]) -> None:
     ended = run(tmp_path, "evaluate.py", "-m", *WORDS, "data=figqa_sample", "seed=5,6")
     assert ended.returncode == 0, ended.stderr
