@@ -209,7 +209,7 @@ def load(
     words += [calling.word(f"data.{key}", value) for key, value in options.items()]
     words += [] if folder is None else [calling.word("paths.data", folder)]
     config = calling.options("evaluate", EvaluateConfig, words)
-    unread.check([config.data])
+    unread.check([config.data], config.paths)
     with quietly():
         split_read = registry.load(config.split, config.data, config.paths)
     return Items(split_read, config.data, config.split, config.paths, words)

@@ -22,7 +22,7 @@ from figlang.text.amounts import counted
 
 @entry("contamination")
 def main(config: ContaminationConfig) -> None:
-    unread.check([config.data])
+    unread.check([config.data], config.paths)
     train, _ = data.for_training(_searched(config.data, config.paths), config.paths)
     splits = overlap_table.evaluated(config.data, data_sets(config.against), config.paths)
     before = stages.before(Path(config.run), config.paths) if config.run is not None else []

@@ -33,7 +33,7 @@ MOST = 50  # an attribute with more values than this is a number or a name
 @entry("describe")
 def main(config: DescribeConfig) -> None:
     role = config.split or _usual(config.data)
-    unread.check([config.data])
+    unread.check([config.data], config.paths)
     split = data.load(role, config.data, config.paths)
     console = Console()
     folder = Path(config.output or Path(config.paths.runs) / "data" / f"{config.data.name}-{role}")

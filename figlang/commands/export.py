@@ -23,7 +23,7 @@ log = logging.getLogger("figlang")
 
 @entry("export")
 def main(config: ExportConfig) -> None:
-    unread.check([config.data])
+    unread.check([config.data], config.paths)
     split = data.load(config.split, config.data, config.paths)
     name = re.sub(r"[^\w-]+", "_", f"{config.data.name}_{config.split}", flags=re.ASCII)
     folder = Path(config.output or Path(config.paths.runs) / "exports" / f"{name}-{config.tool}")

@@ -35,7 +35,7 @@ def main(config: FindLrConfig) -> None:
     folder = Path(str(config.run))
     if (folder / "recipe.json").exists():
         raise FiglangError(f"{folder} holds a training; give another folder with run=")
-    unread.check([config.data])
+    unread.check([config.data], config.paths)
     train, validation = data.for_training(config.data, config.paths)
     from figlang.training import preparation, rates  # Lightning takes a second to import
 

@@ -45,7 +45,7 @@ def main(config: TrainConfig) -> None:
     if config.overwrite or not runs.Run(Path(str(config.run))).metrics.exists():
         runtime.device(config.trainer)  # a finished run is shown again without it
     also = composing.beside(config)
-    unread.check([config.data, *also])
+    unread.check([config.data, *also], config.paths)
     train, validation = data.for_training(config.data, config.paths)
     others = [(one, data.load("validation", one, config.paths)) for one in also]
     if runs.finished(config, train, validation):

@@ -23,7 +23,8 @@ from figlang.tasks import unread
 @entry("transfer")
 def main(combinations: list[Combination[EvaluateConfig]]) -> None:
     _check_places(combinations)
-    unread.check([one.config.data for one in combinations])
+    configs = [one.config for one in combinations]
+    unread.check([one.data for one in configs], *(one.paths for one in configs))
     with shortly():
         found = {place: _cell(combinations[place]) for place in _by_network(combinations)}
     cells = [found[place] for place in range(len(combinations))]

@@ -62,7 +62,7 @@ def items(config: EvaluateConfig) -> Split:
         runtime.device(config.trainer)  # refuses one that is not here before anything is read
     runtime.start(config.seed, config.trainer)
     keep_little_code()
-    unread.check([config.data])
+    unread.check([config.data], config.paths)
     split = unseen(config, data.load(config.split, config.data, config.paths))
     runtime.log_notes(split.notes)
     give_back()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import fields
 
-from figlang.config import DataConfig
+from figlang.config import DataConfig, PathsConfig
 from figlang.errors import FiglangError
 from figlang.tasks import registry
 
@@ -14,21 +14,25 @@ OF_SOME = (
 )
 
 
-def check(data_sets: Sequence[DataConfig]) -> None:
+def check(data_sets: Sequence[DataConfig], *paths: PathsConfig) -> None:
     """Check that each setting of a command is read by one of its data sets.
 
     Several runs of a command may share a setting that only some of them read, so they are not checked.
 
     Args:
         data_sets: The settings of every data set that the command reads.
+        paths: Where tasks of the user's own are.
 
     Raises:
-        FiglangError: A setting has another value than its default, and none of the data sets reads it.
+        FiglangError: A setting has another value than its default, and none of the data sets reads it, or a
+            task is not there.
     """
     from figlang.config import multirun  # needs Hydra, which readers do not import
 
     if multirun.shared():
         return
+    for one in paths:
+        registry.find(one)
     read = {name for data in data_sets for name in _read(data)}
     defaults = {spec.name: spec.default for spec in fields(DataConfig)}
     for data in data_sets:

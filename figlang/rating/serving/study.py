@@ -136,7 +136,7 @@ def _of_sheet(config: RateServeConfig, folder: Path) -> Study:
 
 def _of_items(config: RateServeConfig) -> Study:
     assert config.data is not None
-    unread.check([config.data])
+    unread.check([config.data], config.paths)
     split = registry.load(config.split, config.data, config.paths)
     ask = config.ask or CHOICE
     choosing = ask == CHOICE
