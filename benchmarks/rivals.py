@@ -5,6 +5,7 @@ precision and adapters. What a side does not share with figlang is at its own de
 """
 
 import os
+import random
 import re
 import tempfile
 import time
@@ -17,7 +18,8 @@ from unittest.mock import patch
 import torch
 from datasets import Dataset
 from peft import LoraConfig, get_peft_model
-from torch import nn
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 from transformers import (
     AutoModelForCausalLM,
     AutoModelForMultipleChoice,
@@ -27,17 +29,21 @@ from transformers import (
     Trainer,
     TrainerCallback,
     TrainingArguments,
+    get_scheduler,
     set_seed,
 )
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
-from figlang.config import TrainConfig
+from figlang.config import PromptConfig, TrainConfig
 from figlang.cpu.memory import keep_freed_memory
 from figlang.cpu.unpadded import of_first_tokens
 from figlang.evaluation import runtime
-from figlang.models import networks
+from figlang.models import checkpoint, networks
 from figlang.models.weights import locate
 from figlang.runs.training import Run
+from figlang.scoring.requests import RequestEncoder
+from figlang.scoring.tree.branching import StringBatch, StringEncoder
+from figlang.scoring.wording import Wording
 from figlang.tasks.registry import for_training
 from figlang.training import fitting, throughput
 from figlang.training.callbacks import History
@@ -219,6 +225,49 @@ def _preferred(config: TrainConfig, kind: Any, settings: Any, **options: Any) ->
     )
 
 
+def loop(config: TrainConfig) -> Training:
+    """A plain loop of torch over figlang's strings and loss: each string is padded and read whole, with the
+    logits of all its tokens."""
+    _quiet(config)
+    method, folder = config.method, str(locate(config.model.name_or_path))
+    network, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    bos = checkpoint.beginning(config.model, config.scoring, tokenizer)
+    items = [item for item, _ in _labelled(config)]
+    wording = Wording(config.scoring, PromptConfig(), items[0].cut)
+    encoder = StringEncoder(RequestEncoder(tokenizer, bos, "error", None), wording, sharing=False)
+    examples = encoder.encode_pairs(items) if method.direction == "both" else encoder.encode(items)
+    if config.peft.name != "none":
+        network = get_peft_model(network, _adapters(config, task_type="CAUSAL_LM"))
+    random.Random(config.seed).shuffle(examples)
+    together = round(method.batch_size * len(examples) / len(items))
+    starts = range(0, len(examples), together)
+    optimizer = torch.optim.AdamW(network.parameters(), method.lr, weight_decay=method.weight_decay)
+    schedule = get_scheduler("linear", optimizer, round(method.warmup * len(starts)), len(starts))
+    half, clock, counted = config.trainer.precision == "bf16-mixed", Clock(), throughput.forget_peak()
+    network.train()
+    clock.start()
+    for start in starts:
+        batch = encoder.collate(examples[start : start + together])
+        with torch.autocast("cpu", torch.bfloat16, enabled=half):
+            logits_NTV = network(**batch.inputs).logits
+        loss = cross_entropy(scores(logits_NTV, batch), batch.gold)
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(network.parameters(), method.clip)
+        optimizer.step()
+        schedule.step()
+        optimizer.zero_grad()
+    clock.stop()
+    return Training(clock.seconds, clock.cpu, throughput.peak_memory() if counted else None)
+
+
+def scores(logits_NTV: Tensor, batch: StringBatch) -> Tensor:
+    """Scores of the options, (B, C), from the logits of all tokens of a batch."""
+    log_probs_NTV = logits_NTV.float().log_softmax(-1)
+    log_probs_S = log_probs_NTV.flatten(0, 1)[batch.states[batch.predictors], batch.tokens]
+    scores_G = torch.zeros_like(batch.weights).index_add(0, batch.strings, log_probs_S) * batch.weights
+    return scores_G[batch.option_strings]
+
+
 def _fit(config: TrainConfig, settings: Any, make: Callable[..., Any], **options: Any) -> Training:
     """One epoch by a trainer of transformers' kind."""
     method, clock = config.method, Clock()
@@ -274,4 +323,5 @@ SIDES: dict[str, Callable[[TrainConfig], Training]] = {
     "sentence-transformers": mnrl,
     "TRL DPO": dpo,
     "TRL SimPO": simpo,
+    "plain loop": loop,
 }

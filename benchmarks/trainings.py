@@ -1,10 +1,10 @@
 """Training beside what people run today: `make bench ARGS="--data DIR"`.
 
 figlang, the Trainer of transformers (`pair`), sentence-transformers' trainer with
-MultipleNegativesRankingLoss (`dual`), both with peft's adapters for LoRA, and TRL's DPO and SimPO (causal
-models, if TRL is installed). One epoch of some pairs of Fig-QA medium, rounds interleaved, a process for each
-training. Timed are the epochs alone. Ratios are of CPU time, which a busy machine changes little, and of
-time.
+MultipleNegativesRankingLoss (`dual`), both with peft's adapters for LoRA; for causal models TRL's DPO and
+SimPO, if TRL is installed, and a plain loop with figlang's own loss, in one direction (`causal`) and in both
+(`both`). One epoch of some pairs of Fig-QA medium, rounds interleaved, a process for each training. Timed are
+the epochs alone. Ratios are of CPU time, which a busy machine changes little, and of time.
 """
 
 import argparse
@@ -40,7 +40,14 @@ ITEMS = {"minilm": 240, "mpnet": 64, "smollm2": 64}
 NAMES = {"minilm": "MiniLM", "mpnet": "MPNet", "smollm2": "SmolLM2"}
 WEIGHTS = {"lora": "LoRA", "none": "all weights"}
 USUAL: dict[str, str | int | float] = {"precision": "float32", "threads": 1, "items": 1.0, "load": 0}
-AGAINST = {"pair": ["Trainer"], "dual": ["sentence-transformers"], "causal": ["TRL SimPO", "TRL DPO"]}
+AGAINST = {
+    "pair": ["Trainer"],
+    "dual": ["sentence-transformers"],
+    "causal": ["TRL SimPO", "TRL DPO", "plain loop"],
+    "both": ["plain loop"],
+}
+SHOWN = {"pair": "`pair`", "dual": "`dual`", "causal": "causal", "both": "causal, both directions"}
+WORDS = {"causal": [], "both": ["method.direction=both"]}  # ways of causal models, which have one format
 
 
 def composed(
@@ -63,7 +70,7 @@ def composed(
         f"peft={adapters}",
         "method.epochs=1",
         f"method.batch_size={batch}",
-        *([f"method.format={way}"] if way != "causal" else []),
+        *WORDS.get(way, [f"method.format={way}"]),
         f"trainer.precision={PRECISIONS[given.precision]}",
         "trainer.accelerator=cpu",
         f"trainer.threads={given.threads}",
@@ -105,10 +112,9 @@ def compare(
             memory,
         )
         if name != "figlang":
-            shown = "causal" if way == "causal" else f"`{way}`"
             rows.append(
                 {
-                    "setting": f"{NAMES[model]} {shown}, {WEIGHTS[adapters]}, batch {batch}",
+                    "setting": f"{NAMES[model]} {SHOWN[way]}, {WEIGHTS[adapters]}, batch {batch}",
                     "beside": name,
                     "figlang (items a CPU second)": f"{limit / our_cpu:.1f}",
                     "the other": f"{limit / cpu:.1f}",
@@ -187,10 +193,10 @@ def main() -> None:
     rows: list[dict[str, str]] = []
     with busy(given.load):
         for model in given.models:
-            for way in ("causal",) if model == "smollm2" else ("pair", "dual"):
+            for way in WORDS if model == "smollm2" else ("pair", "dual"):
                 for adapters in given.peft if way in given.ways else ():
                     # Larger batches of causal models are bound by memory.
-                    for batch in given.batch_size[:1] if way == "causal" else given.batch_size:
+                    for batch in given.batch_size[:1] if way in WORDS else given.batch_size:
                         rows += compare(given, model, way, adapters, batch, table)
                         if given.output:
                             write_rows(Path(given.output), rows)

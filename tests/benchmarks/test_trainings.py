@@ -7,10 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from benchmarks import trainings
-from benchmarks.rivals import Training
-from figlang.config import TrainConfig
+from benchmarks.rivals import Training, scores
+from figlang.config import PromptConfig, ScoringConfig, TrainConfig
+from figlang.scoring.requests import RequestEncoder
+from figlang.scoring.tree.anatomy import dissect
+from figlang.scoring.tree.branching import StringEncoder, StringScorer
+from figlang.scoring.wording import Wording
+from figlang.types import Item
+from tests.causal_models import network, tokenizer
 from tests.conftest import published
 
 # CPU seconds of each seed.
@@ -46,3 +53,19 @@ def test_rounds_are_summed_up_in_a_file(tmp_path: Path, monkeypatch: pytest.Monk
     given = "--models minilm --ways dual --peft lora --batch-size 8 --rounds 2 --items 0.1"
     assert (rows[0]["command"], rows[0]["seed"]) == (f'make bench ARGS="{given}"', "0,1")
     assert rows[0]["data"].startswith("figqa_medium @")
+
+
+def test_the_plain_loop_learns_what_figlang_learns() -> None:
+    answers = ("it was hot", "it was very cold")
+    items = [Item("1", "1", "the room was an oven", answers, 0), Item("2", "1", "it was ice", answers, 1)]
+    built, encoded = network("llama"), []
+    for sharing in (True, False):
+        wording = Wording(ScoringConfig(), PromptConfig())
+        encoder = StringEncoder(RequestEncoder(tokenizer(), "add"), wording, sharing)
+        encoded.append(encoder.collate(encoder.encode_pairs(items)))
+    shared, whole = encoded
+    assert whole.inputs["input_ids"].shape[0] == 4, "each string is a row"
+    assert whole.gold.tolist() == [0, 1, 0, 1]
+    logits_NTV = built(**whole.inputs).logits
+    ours_BC = StringScorer(dissect(built))(built, shared)
+    torch.testing.assert_close(scores(logits_NTV, whole), ours_BC, atol=1e-4, rtol=0)
