@@ -44,15 +44,18 @@ def _glibc() -> ctypes.CDLL | None:
 
 # Where oneDNN, and torch's layer over it, read how many shapes they keep code for. By default it is 1,024.
 CAPACITIES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
-# More than the products of one pack in each of two threads; the next layer has the same shapes.
+# More than the products of one pack in each of two threads, or of a layer forward or back; the next layer has
+# the same shapes.
 KEPT_SHAPES = 64
 
 
 def keep_little_code() -> None:
     """Make oneDNN keep the code of the last products only. Call it before the first product.
 
-    It makes code for every shape of a product. When items are scored, nearly each pack has another number of
-    tokens, so that code is used in the layers of one pack and never again. All of it took 17 KB an item.
+    It makes code for every shape of a product, and keeps memory to work in with it. Nearly each pack of items
+    and each step of a training has another number of tokens, so the code is used in the layers of one pack or
+    step and hardly again. All of it took 17 KB an item in scoring, and in trainings up to as much memory as a
+    step.
     A number that the user has set stays.
     """
     for name in CAPACITIES:

@@ -15,7 +15,7 @@ from figlang.config import (
     settings_of_data,
 )
 from figlang.config.signature import digest
-from figlang.cpu.memory import give_back, keep_little_code
+from figlang.cpu.memory import give_back
 from figlang.errors import FiglangError
 from figlang.evaluation import runtime
 from figlang.machine.several import one_of_several
@@ -61,7 +61,6 @@ def items(config: EvaluateConfig) -> Split:
     if config.checkpoint is not None or not config.model.served:
         runtime.device(config.trainer)  # refuses one that is not here before anything is read
     runtime.start(config.seed, config.trainer)
-    keep_little_code()
     unread.check([config.data], config.paths)
     split = unseen(config, data.load(config.split, config.data, config.paths))
     runtime.log_notes(split.notes)

@@ -13,7 +13,7 @@ import torch
 from transformers.utils.logging import disable_progress_bar
 
 from figlang.config import TrainConfig, TrainerConfig
-from figlang.cpu.memory import keep_freed_memory
+from figlang.cpu.memory import keep_freed_memory, keep_little_code
 from figlang.errors import FiglangError
 from figlang.machine.loggers import LIBRARIES
 from figlang.machine.rank import rank
@@ -39,6 +39,7 @@ def start(seed: int, settings: TrainerConfig) -> None:
     warnings.filterwarnings("ignore", message=".*your dataloader is not resumable.*")
     disable_progress_bar()
     keep_freed_memory()
+    keep_little_code()
     os.environ.setdefault("DS_ACCELERATOR", "cuda" if torch.cuda.is_available() else "cpu")
     if rank() != 0:
         log.setLevel(logging.ERROR)
