@@ -157,11 +157,14 @@ def forecast(module: ChoiceModule, trainer: Trainer, batches: ChoiceData, here: 
 
     again = None
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        here += _made_once(peaks)
         single, step = _grown(peaks, len(largest))
         validating = _grown(validation, len(evaluated))[1] if len(evaluated) > 1 else 0.0
         if not method.checkpointing:
             with _computing_again(network, device) as able:
-                again = _grown(peaks, len(largest)) if able else None
+                if able:
+                    _made_once(peaks)  # anew, and counted above
+                    again = _grown(peaks, len(largest))
     # The average of the weights, and the weights that it stands for during an evaluation.
     averages = 2 * bool(method.ema) * _gradients(network)
     return Forecast(
@@ -192,6 +195,12 @@ def _kept(network: nn.Module, method: MethodConfig) -> float:
     return sum(
         parameter.numel() * KEPT["muon" if id(parameter) in matrices else others] for _, parameter in trained
     )
+
+
+def _made_once(peaks: Callable[[int], tuple[float, float]]) -> float:
+    """The bytes that the first step makes and later ones find, for example frozen weights in bf16."""
+    (first, _), (second, _) = peaks(1), peaks(1)
+    return max(0.0, first - second)
 
 
 def _grown(peaks: Callable[[int], tuple[float, float]], items: int) -> tuple[float, float]:

@@ -13,8 +13,8 @@ from torch import nn
 from figlang.config import MethodConfig, ModelConfig, PeftConfig, TrainConfig
 from figlang.training import foresight, memory
 from figlang.training.cross_entropy import CrossEntropyModule
-from figlang.training.memory import Forecast, _grown, least, refusal
-from figlang.training.meters import Gpu
+from figlang.training.memory import Forecast, _grown, _made_once, least, refusal
+from figlang.training.meters import Gpu, Processor
 from tests.running import train
 
 KNOWN = Forecast(
@@ -41,6 +41,24 @@ def config(peft: str = "none", causal: bool = True, **method: Any) -> TrainConfi
 def test_what_grows_with_the_items_is_told_from_what_does_not() -> None:
     assert _grown(lambda count: (5.0 + 2 * count, 40.0), 20) == (40.0, 45.0)
     assert _grown(lambda count: (1.0, 10.0 + 3 * count), 2) == (13.0, 16.0)
+
+
+def test_what_only_the_first_step_makes_is_counted_once() -> None:
+    class Rounding(nn.Linear):
+        kept: torch.Tensor | None = None
+
+        def forward(self, input: torch.Tensor) -> torch.Tensor:
+            self.kept = self.weight.detach().bfloat16() if self.kept is None else self.kept
+            return super().forward(input)
+
+    network = Rounding(100, 50)
+
+    def peaks(count: int) -> tuple[float, float]:
+        return Processor().step(network, lambda: network(torch.ones(count, 100)).sum())
+
+    assert _made_once(peaks) == 2 * 100 * 50
+    assert _made_once(peaks) == 0
+    assert peaks(3)[0] > peaks(1)[0], "a line through the two has the slope of the items"
 
 
 def test_the_least_counts_gradients_and_the_states_of_the_optimizer_for_what_is_trained() -> None:
