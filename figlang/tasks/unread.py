@@ -70,4 +70,6 @@ def _any(names: Sequence[str]) -> str:
 
 
 def _typed(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value).lower() if value is False else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -32,10 +32,9 @@ function row(one) {
   return made;
 }
 
-function agreement(found, missing) {
+function agreement(found) {
   const rows = [];
   const add = (name, value) => { if (value !== null && value !== undefined) rows.push(element("dt", name), element("dd", value)); };
-  if (missing) add("not computed", missing);
   if ("pairs" in found) {
     add("two raters wrote the same", found.same_words === null ? null : `${(100 * found.same_words).toFixed(1)} % of ${found.pairs} pairs of answers`);
   } else if (found.rated_by_several) {
@@ -77,7 +76,7 @@ async function load() {
   const now = JSON.stringify(found);
   if (now !== shown || Date.now() - drawn > 30000) {  // what is unchanged stays, so that a code can be marked and copied
     at("raters").replaceChildren(...found.raters.map(row));
-    agreement(found.agreement, found.missing);
+    agreement(found.agreement);
     right(found.right);
     [shown, drawn] = [now, Date.now()];
   }
