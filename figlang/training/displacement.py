@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from figlang.cpu.hasten import hastened
 from figlang.machine.shrinking import Shrinking
 from figlang.scoring.tree.branching import EncodedStrings, StringBatch, StringScorer
 from figlang.text.amounts import form
@@ -116,25 +117,32 @@ def _labelled(examples: Sequence[EncodedStrings]) -> list[EncodedStrings]:
 def _means(
     network: nn.Module, score: StringScorer, examples: Sequence[EncodedStrings], collate: Collate
 ) -> list[tuple[list[float], int]]:
-    """For every choice the log-probability per token of its options, and the place of the right one."""
+    """For every choice the log-probability per token of its options, and the place of the right one.
+
+    Examples of about equal length are read together.
+    """
     # Cards import this module too, and Lightning takes a second to import.
     from lightning_fabric.utilities import move_data_to_device
 
     training, device = network.training, next(network.parameters()).device
     network.eval()
-    found: list[tuple[list[float], int]] = []
-    sizes, start = Shrinking(TOGETHER, 1, "items are read"), 0
+    order = sorted(range(len(examples)), key=lambda place: examples[place].longest)
+    found: dict[int, list[tuple[list[float], int]]] = {}
+    sizes = Shrinking(TOGETHER, 1, "items are read")
 
-    def read(size: int) -> tuple[int, list[tuple[list[float], int]]]:
-        some = examples[start : start + size]  # an example has a row for each of its choices
+    def read(size: int) -> None:
+        places = order[len(found) : len(found) + size]
+        some = [examples[place] for place in places]
         batch = move_data_to_device(collate(some), device)
         means_BC = score.means(score.log_probs(network, batch), batch)
         options_B = (batch.option_strings >= 0).sum(1)
         rows = zip(means_BC.tolist(), options_B.tolist(), batch.gold.tolist(), strict=True)
-        return len(some), [(means[:options], right) for means, options, right in rows]
+        choices = iter([(means[:options], right) for means, options, right in rows])
+        for place, example in zip(places, some, strict=True):
+            found[place] = [next(choices) for _ in example.choices]
 
-    while start < len(examples):
-        count, more = sizes(read)
-        start, found = start + count, [*found, *more]
+    with hastened(network):
+        while len(found) < len(examples):
+            sizes(read)
     network.train(training)
-    return found
+    return [choice for place in range(len(examples)) for choice in found[place]]

@@ -18,7 +18,7 @@ from tests.scoring.tree.test_branching import ITEMS, SCORINGS, encoder
 
 ANSWERS = ("it was hot", "it was cold")
 PAIRS = [
-    Item(f"{number}{place}", str(number), f"room {number} was {like}", ANSWERS, place)
+    Item(f"{number}{place}", str(number), f"the {'very ' * (number % 3)}old room was {like}", ANSWERS, place)
     for number in range(10)
     for place, like in enumerate(("an oven", "a fridge"))
 ]
@@ -65,11 +65,13 @@ def test_fewer_items_are_read_together_if_memory_is_not_enough(monkeypatch: pyte
     assert measured.wrong == pytest.approx(expected.wrong, abs=1e-5)
 
 
-def test_pairs_have_a_reference_for_each_of_their_choices() -> None:
+def test_pairs_have_a_reference_for_each_of_their_choices_in_any_order() -> None:
     built, strings = network("llama").eval(), encoder(SCORINGS["answer"], sharing=True)
     scorer, pairs = StringScorer(dissect(built)), strings.encode_pairs(PAIRS)
     assert len(pairs) > displacement.TOGETHER
     assert {len(each.choices) for each in pairs} == {4}, "two forward, two backward"
+    lengths = [each.longest for each in pairs]
+    assert lengths != sorted(lengths), "those of one length, which are read together, stand apart"
     together = displacement.with_reference(built, scorer, pairs, strings.collate)
     for pair, found in zip(pairs, together, strict=True):
         (alone,) = displacement.with_reference(built, scorer, [pair], strings.collate)
